@@ -14,7 +14,9 @@ def internal_functions() -> frozenset[str]:
     """The helpers, as the files of the engine create them."""
     folder = files("ostinato._core.engine").joinpath("sql", "functions")
     texts = [file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")]
-    return frozenset(re.findall(r"^create function ostinato_internal\.(\w+)", "\n".join(texts), re.MULTILINE))
+    made = re.findall(r"^create function (ostinato\w*)\.(\w+)", "\n".join(texts), re.MULTILINE)
+    # A verb and the helper that does its work may have one name: the verb is meant.
+    return frozenset(name for _, name in made) - {name for schema, name in made if schema == "ostinato"}
 
 
 @lru_cache(maxsize=1024)

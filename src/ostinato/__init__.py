@@ -12,9 +12,9 @@
 
 These are the names that nearly every program needs. There is one module for each concept beside
 them: `ostinato.jobs`, `.steps`, `.outbox`, `.webhooks`, `.idempotency`, `.leases`, `.machines`,
-`.schedules`, `.alerts`, `.tenants`, `.errors`, `.settings`, `.testing`; and for applications
-`.web`, `.database`, `.observe` and `.commands`. What begins with an underscore may change at any
-time.
+`.schedules`, `.alerts`, `.audit`, `.erasure`, `.tenants`, `.errors`, `.settings`, `.testing`; and
+for applications `.web`, `.database`, `.observe` and `.commands`. What begins with an underscore may
+change at any time.
 """
 
 import typing as _typing

@@ -623,3 +623,77 @@ async def test_two_tenants_work_side_by_side_over_a_real_socket(
                 (await http.get(f"/jobs/{job}", headers={"Authorization": f"Bearer {texts[t]}"})).json()["state"]
                 for t, job in added.items()
             ] == ["cancelled", "cancelled"]
+
+
+# The audit: who did what.
+
+
+async def test_an_action_is_recorded_with_the_subject_the_key_and_the_reason(api: Api, floor: Floor) -> None:
+    cancelled, buried = await floor.add(), await floor.bury()
+    await floor.add("other")
+    key_id = int((await api.key("acme", "admin")).split("_")[1])
+
+    await posted(api, f"/jobs/{cancelled}/cancel", {"reason": "withdrawn"})
+    await posted(api, f"/jobs/{buried}/retry", {"reason": "fixed"})
+    added = (await posted(api, "/jobs", {"kind": "app.task"})).json()["job_id"]
+
+    seen = (await got(api, "/audit"))["items"]
+    acted = [(e["verb"], e["target"], e["reason"]) for e in seen if e["noun"] == "job"]
+    assert acted == [
+        ("enqueue", str(added), None),
+        ("retry", str(buried), "fixed"),
+        ("cancel", str(cancelled), "withdrawn"),
+    ]
+    assert {(e["actor"], e["key_id"]) for e in seen if e["noun"] == "job"} == {("tester", key_id)}
+    assert "tenant_id" not in seen[0]
+    assert "login" not in seen[0]
+
+
+async def test_the_audit_is_read_page_by_page_and_shows_no_other_tenant(api: Api, floor: Floor) -> None:
+    for tenant in ("acme", "acme", "other"):
+        await posted(api, f"/jobs/{await floor.add(tenant)}/cancel", tenant=tenant)
+
+    first = await got(api, "/audit", verb="cancel", limit=1)
+    last = await got(api, "/audit", verb="cancel", limit=1, before=first["next"])
+
+    assert last["next"] is None
+    assert len((await got(api, "/audit", tenant="other", verb="cancel"))["items"]) == 1
+    assert (await got(api, "/audit", actor="nobody"))["items"] == []
+    assert (await api.call("GET", f"{ENGINE}/audit", params={"since": "soon"})).status_code == 422
+    assert (await api.call("GET", f"{ENGINE}/audit", roles=("viewer",))).status_code == 403
+
+
+# Erasing a person.
+
+
+async def test_a_person_is_erased_by_an_administrator_with_a_certificate(api: Api, floor: Floor) -> None:
+    body = {"kind": "app.task", "args": {"phone": "+33639980001"}, "subject": "+33639980001"}
+    job = (await posted(api, "/jobs", body)).json()["job_id"]
+    await posted(api, "/jobs", body, tenant="other")
+    wanted = {"subject": "+33639980001", "reason": "request 4711"}
+
+    refused = await posted(api, "/erasures", wanted, roles=("ops",))
+    counted = await posted(api, "/erasures", {**wanted, "preview": True})
+    erased = await posted(api, "/erasures", wanted)
+    again = await posted(api, "/erasures", wanted)
+
+    assert refused.status_code == 403
+    assert (counted.json()["preview"], counted.json()["erased"]["job"]) == (True, 1)
+    assert (erased.json()["complete"], erased.json()["erased"]["job"], erased.json()["by"]) == (True, 1, "tester")
+    assert (again.json()["complete"], again.json()["erased"]["job"]) == (True, 0)
+    assert "+33639980001" not in erased.text
+    assert (await got(api, f"/jobs/{job}"))["args"] == {}
+    assert (await got(api, "/audit", verb="erase", limit=1))["items"][0]["reason"] == "request 4711"
+    assert (await posted(api, "/erasures", {"subject": ""})).status_code == 422
+
+
+async def test_the_answer_of_the_request_that_added_the_job_is_erased_too(api: Api, floor: Floor) -> None:
+    body, key = {"kind": "app.task", "subject": "person-9"}, {"Idempotency-Key": "once-9"}
+    first = await posted(api, "/jobs", body, headers=key)
+
+    erased = await posted(api, "/erasures", {"subject": "person-9"})
+    replayed = await posted(api, "/jobs", body, headers=key)
+
+    assert first.status_code == 202
+    assert erased.json()["erased"]["idempotency"] == 1
+    assert (replayed.status_code, replayed.json()["code"]) == (410, "erased")

@@ -196,7 +196,8 @@ async def test_every_request_is_one_log_line_with_its_pattern(api: Api, logs: li
     (first, second) = [line for line in logs if line["event"] == "request"]
     assert first["path"] == "/shop/missing"
     assert first["http_status"] == 404
-    assert first["tenant_id"] == "acme"
+    assert (first["tenant_id"], first["subject"]) == ("acme", "tester")
+    assert first["key_id"] == int((await api.key("acme", "admin")).split("_")[1])
     assert first["error_code"] == "not_found"
     assert first["duration_ms"] > 0
     assert second["path"] == "-"

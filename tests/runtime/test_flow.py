@@ -8,7 +8,7 @@ import pytest
 
 from ostinato import Context, SyncContext
 from ostinato._core.base.flow import current, current_correlation, current_tenant, enter, flow, leave
-from ostinato._core.engine import jobs
+from ostinato._core.engine import erasure, jobs
 from ostinato._core.engine.jobs import NewJob
 from tests.runtime.lab import Lab
 
@@ -24,12 +24,12 @@ async def origin(lab: Lab, *job_ids: int) -> list[tuple[str, str | None]]:
 def test_a_flow_ends_with_its_block_and_keeps_what_is_not_given() -> None:
     with flow(tenant="acme", correlation="req-1"):
         with flow(correlation="req-2") as inside:
-            assert (current_tenant(), current_correlation()) == ("acme", "req-2") == inside
+            assert (current_tenant(), current_correlation()) == ("acme", "req-2") == inside[:2]
         with pytest.raises(KeyError), flow(tenant="other"):
             raise KeyError
         assert (current_tenant(), current_correlation()) == ("acme", "req-1")
 
-    assert current() == (None, None)
+    assert current() == (None, None, None)
 
 
 async def test_a_flow_holds_across_awaits_in_tasks_and_in_copied_contexts() -> None:
@@ -46,7 +46,8 @@ async def test_a_flow_holds_across_awaits_in_tasks_and_in_copied_contexts() -> N
     thread.start()
     thread.join()
 
-    assert await task == in_thread == found[0] == ("acme", "req-1")
+    assert await task == in_thread[:2] == ("acme", "req-1")
+    assert in_thread == found[0]
     assert await seen() == (None, None)
 
 
@@ -68,7 +69,7 @@ def test_a_flow_that_is_closed_from_elsewhere_disturbs_nobody() -> None:
 
     leave(token)
 
-    assert current() == (None, None)
+    assert current() == (None, None, None)
 
 
 async def test_what_is_enqueued_in_a_flow_belongs_to_it_unless_the_caller_says_otherwise(lab: Lab) -> None:
@@ -114,6 +115,59 @@ async def test_jobs_of_jobs_belong_to_the_first_request(lab: Lab) -> None:
     assert result == ["acme", "req-1", "req-1"]
 
 
+async def test_jobs_and_events_of_jobs_are_about_the_same_person(lab: Lab) -> None:
+    told = lab.app.event("lab.told")
+
+    @lab.app.job()
+    async def parent(ctx: Context) -> None:
+        await child.enqueue(lab.client)
+        await child.options(subject="somebody else").enqueue(lab.client)
+
+    @lab.app.job()
+    async def child(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await told.emit(conn, {"name": "Zebulon"})
+
+    @lab.app.on("lab.told")
+    async def listen(ctx: Context, event: object) -> None: ...
+
+    async with lab.worker():
+        await parent.options(subject="customer-7").enqueue(lab.client)
+        await lab.until("select count(*) = 5 from ostinato_data.outcome o where o.outcome = 'done'")
+
+    async with lab.client.transaction() as conn:
+        certificate = await erasure.erase(conn, "customer-7")
+
+    assert certificate.complete
+    assert (certificate.erased["job"], certificate.erased["event"]) == (3, 1)
+    left = "select count(*) from ostinato_data.job where erased_at is null and subject is not null"
+    assert await lab.value(left) == 2
+
+
+async def test_a_running_handler_is_asked_to_stop_and_what_it_wrote_is_erased(lab: Lab) -> None:
+    async def dial(phone: str) -> str:
+        return phone
+
+    @lab.app.job()
+    async def call(ctx: Context, phone: str) -> str:
+        await ctx.step("dial", dial, phone)
+        await asyncio.Event().wait()
+        return phone
+
+    async with lab.worker(cancel_grace_seconds=0.0):
+        job_id = await call.options(subject="+33639980001").enqueue(lab.client, "+33639980001")
+        await lab.until("select count(*) = 1 from ostinato_data.step")
+        async with lab.client.transaction() as conn:
+            first = await erasure.erase(conn, "+33639980001")
+        await lab.becomes(job_id, "cancelled")
+
+    async with lab.client.transaction() as conn:
+        second = await erasure.erase(conn, "+33639980001")
+
+    assert (first.complete, first.running) == (False, 1)
+    assert (second.complete, second.erased["job"], second.erased["step"]) == (True, 1, 1)
+
+
 async def test_a_job_without_a_correlation_id_gives_what_it_adds_its_own_name(lab: Lab) -> None:
     @lab.app.job()
     async def parent(ctx: Context) -> str:
@@ -134,11 +188,11 @@ async def test_a_job_without_a_correlation_id_gives_what_it_adds_its_own_name(la
 
 
 async def test_a_lane_forgets_the_flow_of_the_job_before(lab: Lab) -> None:
-    seen: list[tuple[str | None, str | None]] = []
+    seen: list[tuple[str | None, ...]] = []
 
     @lab.app.job()
     async def task(ctx: Context, fails: bool = False) -> None:  # noqa: FBT001, FBT002
-        seen.append(current())
+        seen.append(current()[:2])
         if fails:
             raise KeyError
 
@@ -150,7 +204,7 @@ async def test_a_lane_forgets_the_flow_of_the_job_before(lab: Lab) -> None:
 
     assert seen == [("t1", "of t1"), ("t2", "of t2")]
     report = await lab.engine.run_until_idle(lab.app)
-    assert (report.done, current()) == (0, (None, None))
+    assert (report.done, current()) == (0, (None, None, None))
 
 
 async def test_plain_sql_takes_them_from_the_settings_of_its_transaction(lab: Lab) -> None:

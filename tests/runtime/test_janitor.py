@@ -60,7 +60,7 @@ async def test_what_was_done_is_not_due_again(lab: Lab, janitor: Janitor, monkey
 async def test_a_chore_that_fails_is_said_and_the_others_are_done(
     lab: Lab, janitor: Janitor, monkeypatch: pytest.MonkeyPatch, logs: list[EventDict]
 ) -> None:
-    async def fails(conn: AsyncConnection[Any], retention_days: int) -> None:
+    async def fails(conn: AsyncConnection[Any], *days: int | None) -> None:
         raise NotFound("no such week")
 
     monkeypatch.setattr(upkeep, "run", fails)
@@ -75,7 +75,7 @@ async def test_a_chore_that_fails_is_said_and_the_others_are_done(
 async def test_an_outage_is_the_loops_to_say_and_the_chore_stays_due(
     lab: Lab, janitor: Janitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def away(conn: AsyncConnection[Any], retention_days: int) -> None:
+    async def away(conn: AsyncConnection[Any], *days: int | None) -> None:
         raise DatabaseUnavailable("gone")
 
     with monkeypatch.context() as patch:

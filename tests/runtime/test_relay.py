@@ -64,7 +64,7 @@ async def test_events_arrive_in_order_with_their_payload_in_the_flow_of_their_wr
         ctx.log.info("noted")
         assert ctx.event is event
         seen.append(event)
-        flows.add(current())
+        flows.add(current()[:2])
 
     async with lab.worker() as worker:
         async with lab.client.transaction() as conn:

@@ -22,6 +22,8 @@ OPEN_DEFINERS = {
     "own_enqueue_job": "adds jobs of own_tenant() only, of open kinds, into open queues",
     "own_enqueue_jobs": "as own_enqueue_job",
     "own_emit_events": "emits events of own_tenant() only",
+    "own_erase_subject": "erases a subject of own_tenant() only",
+    "subject_hash": "gives a hash away, and not the secret; erasing asks for the tenant too",
     "check_open_kind": "says whether tenants may start a kind or use a queue: no row of a tenant",
     "open_pass": "a pass changes nothing by itself: the guard of the table asks the machine",
     "close_pass": "ends a pass of the same transaction",
@@ -147,6 +149,7 @@ def fill(db: Session, tenant: str, secret: str) -> int:
         correlation_id=f"c-{secret}",
         limit_key=secret,
         unique_key=secret,
+        subject=secret,
     )
     db.call("acquire_lease", name=secret, holder=secret, ttl_seconds=600.0, tenant_id=tenant)
     db.call("begin_idempotent", scope="s", key=secret, fingerprint="a" * 64, tenant_id=tenant)

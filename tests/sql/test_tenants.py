@@ -27,6 +27,8 @@ DEFINERS = {
     "make_guard": "makes the trigger functions that write the log of transitions",
     "open_pass": "only the owner writes passes, so that nobody can forge one",
     "close_pass": "as open_pass",
+    "own_erase_subject": "a tenant erases a subject of its own only",
+    "subject_hash": "the installation's secret is closed to everybody; it gives a hash away",
     "check_open_kind": "subscriptions are closed to tenants; it tells of a kind or queue only",
     # The tenant's part of what is closed to it: each reads the tenant from the transaction.
     "own_alerts": "alerts are told by tenant, and closed to tenants",

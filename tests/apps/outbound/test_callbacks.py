@@ -461,6 +461,32 @@ async def test_who_opted_out_is_remembered_without_an_address(world: World) -> N
     await world.call("DELETE", "/consents", status=403, params={"subjectId": "x"}, roles=("ops",))
 
 
+async def test_nothing_of_an_erased_person_is_left_in_the_engine(world: World) -> None:
+    """Arguments, outcomes, dead letters, events and stored answers go with DELETE /consents."""
+    await world.consent(TO, subjectId="ana")
+    await world.message(TO, subjectId="ana", variables={"name": "Zebulon"}, key="once-ana")
+    await world.work()
+    await world.settled()
+    told = json.dumps({"message": f"{TO}: Zebulon does not answer"})
+    await world.rows(  # as a handler's error would quote it
+        "update ostinato_data.outcome set error = %s where job_id in (select id from ostinato_data.job"
+        " where kind = 'outbound.send')",
+        told,
+    )
+    names = await world.rows("select table_name from information_schema.tables where table_schema = 'ostinato_data'")
+
+    await world.call("DELETE", "/consents", params={"subjectId": "ana"})
+
+    for (table,) in names:
+        kept = str(await world.rows(f"select t::text from ostinato_data.{table} t"))  # noqa: S608 - from the catalog
+        assert TO[1:] not in kept, table
+        assert "Zebulon" not in kept, table
+    ((actor, complete),) = await world.rows(
+        "select actor, detail ->> 'complete' from ostinato_data.audit_entry where verb = 'erase'"
+    )
+    assert (actor, complete) == ("tester", "true")
+
+
 async def test_stop_and_help_are_answered_if_there_is_a_text(world: World) -> None:
     """7.4: at most one confirmation; nothing else goes without consent."""
     replies = {"stopReply": "C'est noté.", "helpReply": "Atlas, 01 99 00 12 34."}

@@ -1,10 +1,11 @@
-"""The flow: the tenant and the correlation id that a block of code runs with.
+"""The flow: the tenant, the correlation id and the subject that a block of code runs with.
 
     with flow(tenant="acme", correlation="req-42"):
         await send_invoice.enqueue(client, invoice_id=7)
 
-What is enqueued or emitted inside gets both, unless the call gives others. The runtime opens a
+What is enqueued or emitted inside gets them, unless the call gives others. The runtime opens a
 flow around every handler with the values of its job, and so the jobs that it adds get them too.
+The subject is whom the work is about; `ostinato erase` finds everything by it.
 They are context variables: they hold across awaits, in tasks started inside, and in threads that
 run in a copy of the context.
 """
@@ -16,10 +17,12 @@ from typing import NamedTuple, Protocol
 
 
 class Flow(NamedTuple):
-    """A tenant and a correlation id; None means not set."""
+    """A tenant, a correlation id and a subject; None means not set."""
 
     tenant: str | None
     correlation: str | None
+    subject: str | None = None
+    """Whom the work is about: as the caller named it, or the hash that a job carries on."""
 
 
 class Carrier(Protocol):
@@ -52,11 +55,13 @@ def current_correlation() -> str | None:
 
 
 @contextmanager
-def flow(*, tenant: str | None = None, correlation: str | None = None) -> Iterator[Flow]:
-    """Run a block with a tenant and a correlation id; what is not given stays as it is."""
+def flow(*, tenant: str | None = None, correlation: str | None = None, subject: str | None = None) -> Iterator[Flow]:
+    """Run a block with a tenant, a correlation id and a subject; what is not given stays."""
     before = current()
     inside = Flow(
-        before.tenant if tenant is None else tenant, before.correlation if correlation is None else correlation
+        before.tenant if tenant is None else tenant,
+        before.correlation if correlation is None else correlation,
+        before.subject if subject is None else subject,
     )
     token = enter(inside)
     try:

@@ -147,7 +147,7 @@ def _renderer(structlog: ModuleType, log_format: str, out: TextIO) -> "list[Proc
 
 def _flow_of(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict":
     """Whose work it is, and what it belongs to, unless the line says so itself."""
-    tenant_id, correlation_id = flow.current()
+    tenant_id, correlation_id, _ = flow.current()
     if tenant_id is not None:
         event.setdefault("tenant_id", tenant_id)
     if correlation_id is not None:

@@ -92,6 +92,9 @@ class Settings:
         high=1000,
     )
     retention_days: int = setting(14, "Days that finished jobs stay in the history.", low=1, high=36_500)
+    audit_retention_days: int = setting(
+        400, "Days that the audit keeps what operators did: whole weeks are dropped.", low=1, high=36_500
+    )
     call_timeout_seconds: float = setting(
         10.0, "Longest time that one call to the database may take.", low=0.1, high=3600
     )

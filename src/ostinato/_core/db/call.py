@@ -25,6 +25,7 @@ from psycopg.types.json import set_json_loads
 from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, NotFound
 from ostinato._core.db.guard import CALL_SECONDS, Guard, ThreadGuard, is_open
 from ostinato._core.db.idle import lost
+from ostinato._core.db.pool import transaction
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import is_lost, is_stale_plan, translate
 
@@ -67,6 +68,8 @@ async def call_as(
 
     `_loads` reads the JSON in them; None means the connection's own loader.
     """
+    if not _read and getattr(conn, "acting", None) is not None:
+        return await _acted(conn, rows, function, params, seconds=_seconds, loads=_loads)
     text = text_of(function, tuple(params))
     alone = conn.pgconn.transaction_status == TransactionStatus.IDLE and conn.autocommit
     if not is_open(conn):
@@ -85,6 +88,30 @@ async def call_as(
         # A migration replaced the function just now, and nothing was done: plan it afresh.
         await conn.execute(statement("ostinato._core.db", "sql/calls.sql", "forget_plans"))
     raise AssertionError("unreachable")
+
+
+async def _acted(
+    conn: AsyncConnection[Any],
+    rows: BaseRowFactory[R],
+    function: str,
+    params: dict[str, object],
+    *,
+    seconds: float,
+    loads: Loads | None,
+) -> list[R]:
+    """Call a function in a transaction that names who acts, and why (`engine.audit`).
+
+    In each transaction anew, because a pooler gives the session to somebody else after it.
+    """
+    actor, reason = conn.acting  # type: ignore[attr-defined]  # the caller has seen it
+    said: dict[str, object] = {"actor": actor, "reason": reason}
+    async with transaction(conn, seconds=seconds):
+        with Guard(conn, seconds) as guard:
+            try:
+                await _executed(conn, tuple_row, text_of("act_as", tuple(said)), said, None)
+                return await _executed(conn, rows, text_of(function, tuple(params)), params, loads)
+            except psycopg.Error as error:
+                raise _meaning(error, function, guard, unsure=False) from error
 
 
 async def _executed(

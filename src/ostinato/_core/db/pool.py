@@ -63,6 +63,8 @@ class Connection(AsyncConnection[TupleRow]):
     """The longest time that one statement may take; see `limit`."""
     vault: Vault | None = None
     """What seals the secrets that are written on it: that of the process which opened it."""
+    acting: tuple[str, str | None] | None = None
+    """Who acts through it and why, for the audit: each call that writes says so; see `call`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as psycopg
         super().__init__(*args, **options)

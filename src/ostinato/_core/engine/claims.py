@@ -41,6 +41,8 @@ class Job(NamedTuple):
     cursor: str | None = None
     behind: int | None = None
     """The job of the same key after which it runs, if that one succeeds."""
+    subject: str | None = None
+    """The hash of whom it is about, which what the handler adds carries on; None: nobody."""
     apart: bool = False
     """Whether its claim is of this job alone."""
 

@@ -72,6 +72,8 @@ class NewJob:
     """The arguments that are sealed before they are stored."""
     limit_scope: LimitScope = "tenant"
     """Who shares the slots of the limit key; only the installation's own code may say "installation"."""
+    subject: str | None = None
+    """Whom it is about, as your application names the person; stored as a keyed hash (`erasure`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
     if job.secret_args:
         job = await sealed(conn, job)
     wake_after_commit(job.queue or ANY_QUEUE)
-    tenant, correlation = flow.current()
+    tenant, correlation, subject = flow.current()
     options: dict[str, Any] = {
         "queue": job.queue,
         "priority": job.priority,
@@ -100,6 +102,7 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
         "limit_key": job.limit_key,
         "max_attempts": job.max_attempts,
         "limit_scope": None if job.limit_scope == "tenant" else job.limit_scope,
+        "subject": _first(job.subject, subject),
     }
     if job.unique is not None:
         options |= {
@@ -150,6 +153,8 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
             )
     jobs = [await sealed(conn, job) if job.secret_args else job for job in jobs]
     mine = flow.current()
+    subjects = _column([_first(job.subject, mine.subject) for job in jobs])
+    more: dict[str, Any] = {} if subjects is None else {"subjects": subjects}
     rows = await call(
         conn,
         "enqueue_jobs",
@@ -164,6 +169,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         unique_keys=_column([job.unique and job.unique.key for job in jobs]),
         max_attempts=_column([job.max_attempts for job in jobs]),
         limit_scopes=_column([None if job.limit_scope == "tenant" else job.limit_scope for job in jobs]),
+        **more,
     )
     return [row[0] for row in rows]
 

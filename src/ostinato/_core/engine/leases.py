@@ -172,7 +172,7 @@ async def enqueue_or_attach(
             f"job {job.kind} has a unique key beside lease {name!r}",
             hint="The lease already keeps a second job from being added: leave unique out.",
         )
-    tenant, correlation = current()
+    tenant, correlation, subject = current()
     given: dict[str, Any] = {
         "queue": job.queue,
         "priority": job.priority,
@@ -182,6 +182,7 @@ async def enqueue_or_attach(
         "limit_key": job.limit_key,
         "limit_scope": None if job.limit_scope == "tenant" else job.limit_scope,
         "max_attempts": job.max_attempts,
+        "subject": job.subject or subject,
     }
     row = await call_one(
         conn,

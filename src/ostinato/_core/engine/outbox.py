@@ -62,6 +62,8 @@ class NewEvent:
     tenant_id: str | None = None
     correlation_id: str | None = None
     occurred_at: datetime | None = None
+    subject: str | None = None
+    """Whom it is about, as your application names the person; stored as a keyed hash (`erasure`)."""
 
 
 class Sequenced(NamedTuple):
@@ -183,6 +185,7 @@ def _columns(events: Sequence[NewEvent]) -> dict[str, Any]:
                 hint="Use a datetime with a zone, such as datetime.now(UTC).",
                 type=event.type,
             )
+    subjects = _column([event.subject or mine.subject for event in events])
     return {
         "types": _column([event.type for event in events]),
         "payloads": texts([event.payload for event in events]),
@@ -193,6 +196,7 @@ def _columns(events: Sequence[NewEvent]) -> dict[str, Any]:
         "occurred_ats": _column([event.occurred_at for event in events]),
         "producers": _column([event.producer for event in events]),
         "as_of_now": True,
+        **({} if subjects is None else {"subjects": subjects}),
     }
 
 

@@ -17,29 +17,38 @@ Connection = AsyncConnection[Any]
 
 
 async def enter(
-    conn: Connection, tenant_id: str, correlation_id: str | None = None, *, user_id: str | None = None
+    conn: Connection,
+    tenant_id: str,
+    correlation_id: str | None = None,
+    *,
+    user_id: str | None = None,
+    key_id: int | None = None,
 ) -> None:
     """Act as a tenant for the rest of the transaction: row-level security shows only its rows.
 
-    Policies of applications can read `user_id` as `app.current_user_id`.
+    Policies of applications can read `user_id` as `app.current_user_id`; the audit has both ids.
     """
     _in_transaction(conn, "enter")
     part_of = flow.current_correlation() if correlation_id is None else correlation_id
-    await call(conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of, user_id=user_id)
+    given: dict[str, Any] = {} if key_id is None else {"key_id": key_id}
+    await call(conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of, user_id=user_id, **given)
 
 
-async def enter_flow(conn: Connection, tenant_id: str | None = None, correlation_id: str | None = None) -> None:
+async def enter_flow(
+    conn: Connection, tenant_id: str | None = None, correlation_id: str | None = None, subject: str | None = None
+) -> None:
     """Set the flow of this code for calls in plain SQL, until the end of the transaction.
 
     Calls through Python pass it by themselves.
     """
     _in_transaction(conn, "enter_flow")
-    tenant, part_of = flow.current()
+    tenant, part_of, about = flow.current()
     await call(
         conn,
         "enter_flow",
         tenant_id=tenant if tenant_id is None else tenant_id,
         correlation_id=part_of if correlation_id is None else correlation_id,
+        subject=about if subject is None else subject,
     )
 
 

@@ -21,8 +21,13 @@ class Action(NamedTuple):
     detail: str | None
 
 
-async def run(conn: AsyncConnection[Any], retention_days: int) -> list[Action]:
-    """Create the partitions of the coming weeks and drop those past retention."""
+async def run(conn: AsyncConnection[Any], retention_days: int, audit_days: int | None = None) -> list[Action]:
+    """Create the partitions of the coming weeks and drop those past retention.
+
+    Without `audit_days` nothing of the audit is dropped.
+    """
     rows = await call(conn, "upkeep_partitions", _seconds=UPKEEP_SECONDS, retention_days=retention_days)
-    rows += await call(conn, "upkeep_logs", _seconds=UPKEEP_SECONDS, retention_days=retention_days)
+    rows += await call(
+        conn, "upkeep_logs", _seconds=UPKEEP_SECONDS, retention_days=retention_days, audit_days=audit_days
+    )
     return [Action(*row[:3]) for row in rows]

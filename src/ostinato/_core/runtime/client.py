@@ -66,9 +66,12 @@ class Client:
         """Add a job by the name of its kind, which this process need not know."""
         return await enqueue_named(self, kind, args, options)
 
-    def for_tenant(self, tenant_id: str, user_id: str | None = None) -> TenantClient:
-        """The same client acting as one tenant, who sees and adds its own rows only."""
-        return TenantClient(self, tenant_id, user_id)
+    def for_tenant(self, tenant_id: str, user_id: str | None = None, key_id: int | None = None) -> TenantClient:
+        """The same client acting as one tenant, who sees and adds its own rows only.
+
+        `user_id` and `key_id` say who acts for it: the audit records both.
+        """
+        return TenantClient(self, tenant_id, user_id, key_id)
 
     def ring(self, queue: str) -> None:
         """Wake idle workers: at once, or under load after a pause of 50 ms at the most."""

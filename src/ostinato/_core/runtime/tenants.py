@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 class TenantClient:
     """A client that acts as one tenant. Made by `Client.for_tenant`."""
 
-    def __init__(self, client: "Client", tenant_id: str, user_id: str | None = None) -> None:
+    def __init__(self, client: "Client", tenant_id: str, user_id: str | None = None, key_id: int | None = None) -> None:
         self.tenant_id = tenant_id
         self.user_id = user_id
         """Who acts for the tenant, if somebody: `app.current_user_id`."""
+        self.key_id = key_id
+        """The API key by which that is known, if one was used."""
         self._client = client
 
     @asynccontextmanager
@@ -41,7 +43,7 @@ class TenantClient:
         """A transaction of the tenant; jobs that it adds wake idle workers when it committed."""
         with flow(tenant=self.tenant_id):
             async with self._client.transaction() as conn:
-                await tenants.enter(conn, self.tenant_id, user_id=self.user_id)
+                await tenants.enter(conn, self.tenant_id, user_id=self.user_id, key_id=self.key_id)
                 yield conn
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:

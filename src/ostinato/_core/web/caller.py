@@ -48,7 +48,7 @@ class Caller:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
         """A transaction as the tenant and the subject; jobs that it adds wake idle workers."""
-        async with self.client.for_tenant(self.tenant_id, self.subject).transaction() as conn:
+        async with self.client.for_tenant(self.tenant_id, self.subject, self.key_id).transaction() as conn:
             yield conn
 
 

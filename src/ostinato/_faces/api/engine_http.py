@@ -7,7 +7,9 @@ idempotency key name a route as the document does.
 from ostinato._core.web.routes import Router
 from ostinato._faces.api import (
     alerts_http,
+    audit_http,
     dead_letters_http,
+    erasures_http,
     events_http,
     jobs_http,
     panels_http,
@@ -19,7 +21,7 @@ from ostinato._faces.api import (
 router = Router()
 for module in (
     *(jobs_http, events_http, queues_http, workers_http, schedules_http),
-    *(dead_letters_http, alerts_http, panels_http),
+    *(dead_letters_http, alerts_http, audit_http, erasures_http, panels_http),
 ):
     # One flat list, for tests that go through the routes; the order is the order of matching.
     router.routes.extend(module.router.routes)

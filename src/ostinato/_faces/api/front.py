@@ -102,6 +102,8 @@ class Front:
             http_status=status,
             duration_ms=round(seconds * 1000, 3),
             tenant_id=None if caller is None else caller.tenant_id,
+            subject=None if caller is None else caller.subject,
+            key_id=None if caller is None else caller.key_id,
             request_id=scope["state"].get("request_id"),
             error_code=scope["state"].get("error_code"),
         )

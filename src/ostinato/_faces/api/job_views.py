@@ -93,6 +93,7 @@ def _whole(value: object) -> object:
 
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+Because = Annotated[str, Field(min_length=1, max_length=1_000)]
 Priority = Annotated[int, Field(ge=0, le=32_767), BeforeValidator(_whole)]
 Attempts = Annotated[int, Field(ge=1, le=32_767), BeforeValidator(_whole)]
 Redriven = Annotated[int, Field(ge=1, le=MOST_REDRIVEN), BeforeValidator(_whole)]
@@ -119,6 +120,8 @@ class EnqueueRequest(Checked):
     limit_key: Text | None = Field(default=None, examples=[None])
     """Jobs with the same value share the limits per key of the queue."""
     max_attempts: Attempts | None = Field(default=None, examples=[None])
+    subject: Because | None = Field(default=None, examples=[None])
+    """Whom it is about; only a keyed hash is stored. `POST /erasures` finds it by this."""
 
     @model_validator(mode="after")
     def _one_time(self) -> Self:
@@ -141,6 +144,13 @@ class Retried(View):
     job_id: int = Field(examples=[JOB])
     was: State = Field(examples=["dead"])
     """The state it was in."""
+
+
+class RetryRequest(Checked):
+    """Why a job is to run again."""
+
+    reason: Because | None = Field(default=None, examples=["the mail server is back"])
+    """Kept in the audit."""
 
 
 class CancelRequest(Checked):
@@ -171,6 +181,8 @@ class RedriveRequest(Checked):
     """The most that are retried, oldest first."""
     preview: bool = True
     """Only count them; send false to retry them."""
+    reason: Because | None = Field(default=None, examples=["the mail server is back"])
+    """Why, for the audit."""
 
 
 @shows(Redrive, matching=12)

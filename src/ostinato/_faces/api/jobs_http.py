@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import NotFound, UniqueConflict, WrongState
 from ostinato._core.base.jsonio import dump_args
-from ostinato._core.engine import inspect, jobs, outbox, steps
+from ostinato._core.engine import audit, inspect, jobs, outbox, steps
 from ostinato._core.engine.jobs import NewJob, State, Unique
 from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
 from ostinato._core.web.caller import Who
@@ -25,6 +25,7 @@ from ostinato._faces.api.job_views import (
     RedriveAnswer,
     RedriveRequest,
     Retried,
+    RetryRequest,
     Why,
 )
 from ostinato._faces.api.parts import Parts, parts_of
@@ -83,6 +84,7 @@ async def enqueue_job(caller: Who, request: Request, key: Key, body: EnqueueRequ
             # Enqueueing refuses it too; asked first, because the args of a closed kind are no caller's business.
             await jobs.check_open_kind(once.conn, body.kind, body.queue)
             job_id = await jobs.enqueue(once.conn, await _new_job(once.conn, parts_of(request), body))
+            await audit.note(once.conn, "enqueue", "job", str(job_id), job_ids=[job_id], detail={"kind": body.kind})
             place = {"Location": f"{PREFIX}/jobs/{job_id}"}
             once.reply(202, Enqueued(job_id=job_id), place)
     return once.response()
@@ -99,6 +101,7 @@ async def redrive_jobs(caller: Who, key: Key, body: RedriveRequest) -> Response:
     """Retry dead letters, or count how many match: `preview` is true by default."""
     async with key.once(caller) as once:
         if once.is_new:
+            await audit.act_as(once.conn, reason=body.reason)
             found = await jobs.redrive(
                 once.conn,
                 kind=body.kind,
@@ -138,10 +141,11 @@ async def explain_job(caller: Who, job_id: JobId) -> Why:
     response_model=Retried,
     responses={200: {"headers": REPLAYED, "description": "It runs again."}},
 )
-async def retry_job(caller: Who, key: Key, job_id: JobId) -> Response:
+async def retry_job(caller: Who, key: Key, job_id: JobId, body: RetryRequest | None = None) -> Response:
     """Run a scheduled, dead or cancelled job now."""
     async with key.once(caller) as once:
         if once.is_new:
+            await audit.act_as(once.conn, reason=None if body is None else body.reason)
             was = await jobs.retry(once.conn, job_id)
             once.reply(200, Retried(job_id=job_id, was=was))
     return once.response()

@@ -13,10 +13,12 @@ from ostinato._faces.cli.frame.command import callback, group, own_version
 from ostinato._faces.cli.frame.document import to_json
 from ostinato._faces.cli.operate import (
     alerts,
+    audit,
     db,
     dead,
     doctor,
     enqueue,
+    erase,
     events,
     jobs,
     keys,
@@ -120,6 +122,8 @@ schedules.register(group(app, "schedules", "List, write, pause and preview sched
 webhooks.register(group(app, "webhooks", "Send events to other servers: endpoints, attempts, redelivery."))
 workers.register(app)
 trail.register(app)
+audit.register(app)
+erase.register(app)
 metrics.register(app)
 doctor.register(app)
 db.register(group(app, "db", "Migrate the schema, look at it, and open psql."))

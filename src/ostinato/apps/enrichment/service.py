@@ -85,7 +85,7 @@ async def create(
     settings: EnrichmentSettings,
 ) -> str:
     """Add a request of the transaction's tenant; its id."""
-    tenant, correlation = current()
+    tenant, correlation, _ = current()
     request_id = str(uuid.uuid4())
     await QUERIES.run(conn, "open_company", siren=found.company_siren, freshness_days=settings.freshness_ttl_days)
     await QUERIES.run(

@@ -37,4 +37,5 @@ async def emit_status(conn: Connection, message: Message, status: Status, reason
         key=f"outbound:{message.id}",
         tenant=message.tenant_id,
         correlation_id=message.correlation_id or f"outbound-{message.id}",
+        subject=message.subject_id,
     )

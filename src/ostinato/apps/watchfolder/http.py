@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from ostinato import audit
 from ostinato.apps.watchfolder import service
 from ostinato.apps.watchfolder.jobs import start_watching
 from ostinato.apps.watchfolder.queries import QUERIES
@@ -171,6 +172,7 @@ async def _set_active(caller: Caller, name: str, *, active: bool) -> FolderView:
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
         await QUERIES.run(conn, "set_active", tenant_id=caller.tenant_id, id=row["id"], active=active)
+        await audit.note(conn, "resume" if active else "pause", "folder", name)
         if active:
             await start_watching(conn, caller.tenant_id, row["id"])
         row = await service.find_folder(conn, caller.tenant_id, name)

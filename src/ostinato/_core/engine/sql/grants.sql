@@ -25,7 +25,7 @@ grant execute on function
     ostinato.own_alerts, ostinato.own_firings, ostinato_internal.own_lanes, ostinato_internal.own_held_jobs,
     ostinato_internal.own_found_jobs, ostinato_internal.own_limits, ostinato_internal.own_cancel_job,
     ostinato_internal.own_retry_job, ostinato_internal.own_redrive_jobs, ostinato_internal.own_enqueue_job,
-    ostinato_internal.own_enqueue_jobs, ostinato_internal.own_emit_events
+    ostinato_internal.own_enqueue_jobs, ostinato_internal.own_emit_events, ostinato_internal.own_erase_subject
 to ostinato_worker, ostinato_tenant;
 -- It says whether a tenant may start a kind or use a queue, and no more: no row of a tenant is in it.
 grant execute on function ostinato.check_open_kind to ostinato_worker, ostinato_tenant;
@@ -41,6 +41,8 @@ grant insert (created_at, timed_at, starts_at, ends_at, catch_up_seconds, grace_
     update (timed_at, starts_at, ends_at, catch_up_seconds, grace_seconds, jitter_seconds, catch_up_most, priority,
             paused, catch_up, name, key, owner, kind, queue, args, cron, recurrence, error)
 on ostinato_data.schedule to ostinato_tenant;
+-- It reads the installation's secret, and gives away a hash that only the same tenant and subject have.
+grant execute on function ostinato_internal.subject_hash to ostinato_worker, ostinato_tenant;
 -- A pass alone changes nothing: the guard of the table asks the machine, and the update is the caller's.
 grant execute on function ostinato.open_pass, ostinato.close_pass to ostinato_worker, ostinato_tenant;
 -- They make and drop partitions, which only an owner may; every worker does it for all.

@@ -99,8 +99,8 @@ class Context:
 
     @property
     def flow(self) -> Flow:
-        """Whose work this is and what it is part of: what the handler adds gets both."""
-        return Flow(self.job.tenant_id, self.correlation_id)
+        """Whose work this is, what it is part of, whom it is about: what the handler adds gets it."""
+        return Flow(self.job.tenant_id, self.correlation_id, self.job.subject)
 
     @property
     def log(self) -> FilteringBoundLogger:

@@ -70,13 +70,15 @@ class EventKind(Generic[M]):
         tenant: str | None = None,
         correlation_id: str | None = None,
         occurred_at: datetime | None = None,
+        subject: str | None = None,
     ) -> int:
         """Emit the event, in the transaction of a connection, and return its id.
 
         Events of a tenant with the same `key` are delivered in the order of their commits. Tenant
-        and correlation id are those of the flow unless given.
+        and correlation id are those of the flow unless given, and so is the `subject`, whom the
+        event is about (`ostinato.erasure`).
         """
-        event = self.new(payload, key, tenant, correlation_id, occurred_at)
+        event = self.new(payload, key, tenant, correlation_id, occurred_at, subject=subject)
         async with connection_of(to) as conn:
             return await outbox.emit(conn, event)
 
@@ -88,9 +90,12 @@ class EventKind(Generic[M]):
         tenant: str | None = None,
         correlation_id: str | None = None,
         occurred_at: datetime | None = None,
+        subject: str | None = None,
     ) -> list[int]:
         """Emit many, each a payload with its key, in one statement; returns the ids in order."""
-        events = [self.new(payload, key, tenant, correlation_id, occurred_at) for payload, key in payloads]
+        events = [
+            self.new(payload, key, tenant, correlation_id, occurred_at, subject=subject) for payload, key in payloads
+        ]
         async with connection_of(to) as conn:
             return await outbox.emit_many(conn, events)
 
@@ -103,9 +108,10 @@ class EventKind(Generic[M]):
         tenant: str | None = None,
         correlation_id: str | None = None,
         occurred_at: datetime | None = None,
+        subject: str | None = None,
     ) -> int:
         """As `emit`, on the synchronous connection of a plain function."""
-        return outbox.emit_now(conn, self.new(payload, key, tenant, correlation_id, occurred_at))
+        return outbox.emit_now(conn, self.new(payload, key, tenant, correlation_id, occurred_at, subject=subject))
 
     def new(
         self,
@@ -114,6 +120,8 @@ class EventKind(Generic[M]):
         tenant: str | None,
         correlation_id: str | None,
         occurred_at: datetime | None,
+        *,
+        subject: str | None = None,
     ) -> NewEvent:
         """The event as the engine takes it."""
         return NewEvent(
@@ -125,6 +133,7 @@ class EventKind(Generic[M]):
             tenant,
             correlation_id,
             occurred_at,
+            subject,
         )
 
     def dump(self, payload: object) -> str:

@@ -48,6 +48,8 @@ class Options(TypedDict, total=False):
     """Who shares the slots of the limit key: the job's tenant, or the whole installation."""
     unique: Unique
     max_attempts: int
+    subject: str
+    """Whom the job is about: `ostinato erase` blanks it by this name, of which a hash is stored."""
 
 
 class Arguments:
@@ -235,6 +237,7 @@ async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> 
         limit_scope=options.get("limit_scope", "tenant"),
         unique=options.get("unique"),
         max_attempts=options.get("max_attempts"),
+        subject=options.get("subject"),
     )
 
 

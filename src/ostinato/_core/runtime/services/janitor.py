@@ -42,11 +42,18 @@ class Janitor:
 
     name = "janitor"
 
-    def __init__(self, retention_days: int, rng: random.Random, recorder: Recorder | None = None) -> None:
+    def __init__(
+        self,
+        retention_days: int,
+        rng: random.Random,
+        recorder: Recorder | None = None,
+        *,
+        audit_days: int | None = None,
+    ) -> None:
         self._rng = rng
         counted = recorder or Recorder()
         self._chores = (
-            Chore("partitions", PARTITIONS_SECONDS, lambda conn: upkeep.run(conn, retention_days)),
+            Chore("partitions", PARTITIONS_SECONDS, lambda conn: upkeep.run(conn, retention_days, audit_days)),
             Chore("samples", SAMPLES_SECONDS, _sample),
             Chore("idempotency", KEYS_SECONDS, idempotency.prune),
             Chore("leases", KEYS_SECONDS, leases.prune),

@@ -53,11 +53,16 @@ def background(site: Site) -> list[Service]:
     schedules = [schedule for app in site.apps for schedule in app.schedules]
     makers: dict[str, Callable[[], list[Service]]] = {
         "relay": lambda: [Relay(site.recorder)],
-        "janitor": lambda: [Janitor(site.settings.retention_days, site.rng, site.recorder)],
+        "janitor": lambda: [_janitor(site)],
         "ticker": lambda: [Ticker(schedules, site.recorder)],
     }
     chosen = makers if site.only is None else site.only
     return [service for name, make in makers.items() if name in chosen for service in make()]
+
+
+def _janitor(site: Site) -> Janitor:
+    days = site.settings.audit_retention_days
+    return Janitor(site.settings.retention_days, site.rng, site.recorder, audit_days=days)
 
 
 async def declare(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:

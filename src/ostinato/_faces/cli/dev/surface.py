@@ -20,6 +20,8 @@ MODULES = (
     "machines",
     "schedules",
     "alerts",
+    "audit",
+    "erasure",
     "tenants",
     "secrets",
     "errors",

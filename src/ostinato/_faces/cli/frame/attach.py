@@ -93,6 +93,7 @@ async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
     ):
         keep_json_raw(conn)
         conn.vault = cli.settings.vault
+        conn.acting = cli.acting
         yield conn
 
 

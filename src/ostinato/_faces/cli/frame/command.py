@@ -13,8 +13,10 @@ import dataclasses
 import functools
 import inspect
 import os
+import pwd
 import shlex
 import shutil
+import socket
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -51,6 +53,8 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         list[str],
         typer.Option("--app", metavar="MODULE:APP", help="An application that is not installed; repeatable."),
     ),
+    "actor": (str, typer.Option("--as", metavar="NAME", help="Who acts, for the audit; else user@host.")),
+    "reason": (str, typer.Option(metavar="TEXT", help="Why, for the audit.")),
     "quiet": (bool, typer.Option("--quiet", "-q", help="Say only what was asked for.")),
     "verbose": (bool, typer.Option("--verbose", "-v", help="Say more about what is done.")),
     "debug": (bool, typer.Option("--debug", help="Show the traceback of an error.")),
@@ -85,7 +89,16 @@ class Cli:
     config: Path | None = None
     app: tuple[str, ...] = ()
     """Applications that are not installed, each as "module:NAME"."""
+    actor: str | None = None
+    """Who acts, if not the user of the operating system."""
+    reason: str | None = None
+    """Why the command is run, for the audit."""
     debug: bool = False
+
+    @cached_property
+    def acting(self) -> tuple[str, str | None]:
+        """Who acts and why, as the audit records it."""
+        return self.actor or os_user(), self.reason
 
     @cached_property
     def apps(self) -> list[App]:
@@ -231,6 +244,16 @@ def _parameter(name: str, annotation: object, default: object) -> inspect.Parame
 def _made(given: dict[str, Any]) -> Cli:
     streams = {name: bool(given.pop(name)) for name in ("json", "quiet", "verbose")}
     return Cli(Output(**streams), **(given | {"debug": bool(given["debug"])}))
+
+
+def os_user() -> str:
+    """The user of the operating system, and this machine: `ann@host`."""
+    number = os.getuid()  # not the environment, which anybody can set
+    try:
+        name = pwd.getpwuid(number).pw_name
+    except KeyError:
+        name = f"uid-{number}"
+    return f"{name}@{socket.gethostname()}"[:200]
 
 
 def own_version() -> str:

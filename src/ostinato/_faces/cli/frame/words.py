@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from rich.text import Text
 
@@ -88,6 +88,13 @@ def moment(text: str, what: str) -> datetime:
     if at.tzinfo is None:
         raise InvalidInput(f"{what}: {text!r} has no zone", hint=f"Write {text}Z or {text}+01:00.")
     return at
+
+
+def past(text: str, what: str, now: datetime) -> datetime:
+    """A point in time from the command line: in ISO 8601, or as a length of time before now."""
+    if SPAN.fullmatch(text.strip()):
+        return now - timedelta(seconds=seconds(text, what))
+    return moment(text, what)
 
 
 def limit(text: str, what: str) -> int | None:

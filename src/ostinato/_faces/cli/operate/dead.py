@@ -91,7 +91,7 @@ def redrive(
             return counts
         if not yes and not await _agreed(cli, len(chosen), len(found)):
             return counts | {"chosen": 0}
-        return counts | await _redriven(cli, conn, chosen)
+        return counts | await _redriven(cli, conn, chosen, filters)
 
     counts = attach.ask(cli, work)
     cli.out.show(counts, *_outcome(counts, preview=preview))
@@ -102,13 +102,23 @@ async def _agreed(cli: Cli, count: int, matching: int) -> bool:
     return await cli.out.confirm(f"Run {words.counted(count, 'dead letter')}{of} again?")
 
 
-async def _redriven(cli: Cli, conn: AsyncConnection[Any], ids: list[int]) -> dict[str, int]:
-    """Redrive exactly what was counted, in chunks: what died meanwhile is not touched."""
+async def _redriven(cli: Cli, conn: AsyncConnection[Any], ids: list[int], filters: DeadLetterFilter) -> dict[str, int]:
+    """Redrive exactly what was counted, in chunks: what died meanwhile is not touched.
+
+    The filter is given again for the audit: each chunk is a transaction and leaves an entry.
+    """
     redriven = conflicts = 0
     with cli.out.steps("Redriving", len(ids)) as steps:
         for start in range(0, len(ids), CHUNK):
             chunk = ids[start : start + CHUNK]
-            done = await engine_jobs.redrive(conn, ids=chunk)
+            done = await engine_jobs.redrive(
+                conn,
+                ids=chunk,
+                queue=filters["queue"],
+                kind=filters["kind"],
+                tenant_id=filters["tenant_id"],
+                signature=filters["signature"],
+            )
             redriven += done.redriven
             conflicts += done.conflicts
             steps.advance(len(chunk))

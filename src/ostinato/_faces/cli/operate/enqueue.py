@@ -9,7 +9,8 @@ from psycopg import AsyncConnection
 from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
-from ostinato._core.engine import clock, inspect, jobs, queues
+from ostinato._core.db.pool import transaction
+from ostinato._core.engine import audit, clock, inspect, jobs, queues
 from ostinato._core.engine.inspect import JobDetails, Reason
 from ostinato._core.engine.jobs import NewJob, Unique
 from ostinato._faces.cli.frame import attach, words
@@ -52,6 +53,7 @@ def enqueue(
     correlation: Annotated[str | None, option("ID", "Ties jobs of one request together.")] = None,
     max_attempts: Annotated[int | None, option("N", "Instead of the kind's own.", min=1, max=32767)] = None,
     closed: Annotated[bool, typer.Option("--closed", help="With --tenant: also what is closed to tenants.")] = False,
+    subject: Annotated[str | None, option("NAME", "Whom it is about: `erase` finds it by this.")] = None,
     app: Annotated[str | None, option("MODULE:APP", "Check the arguments with it.", "--app")] = None,
 ) -> None:
     """Add a job and say its id.
@@ -73,6 +75,7 @@ def enqueue(
         limit_key=limit_key,
         unique=None if unique is None else Unique(unique, policy),
         max_attempts=max_attempts,
+        subject=subject,
     )
     if app is not None:
         job = _checked(job, app)
@@ -102,13 +105,21 @@ async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None, *, 
     if delay is not None:
         job = replace(job, run_at=began + timedelta(seconds=delay))
     try:
-        job_id = await jobs.enqueue(conn, job)
+        job_id = await _add_recorded(conn, job)
     except InvalidInput as error:
-        job_id = await jobs.enqueue(conn, jobs.naming_secrets(job, error))
+        job_id = await _add_recorded(conn, jobs.naming_secrets(job, error))
     added = await inspect.show_job(conn, job_id)
     await queues.ring(conn, added.queue)
     obstacles = [each for each in await inspect.why(conn, job_id) if each.code in OBSTACLES]
     return Added(added, added.created_at >= began, obstacles)
+
+
+async def _add_recorded(conn: AsyncConnection[Any], job: NewJob) -> int:
+    """Add a job, and record who did."""
+    async with transaction(conn):
+        job_id = await jobs.enqueue(conn, job)
+        await audit.note(conn, "enqueue", "job", str(job_id), job_ids=[job_id], detail={"kind": job.kind})
+    return job_id
 
 
 def _tell(cli: Cli, added: Added) -> None:

@@ -10,9 +10,10 @@ from psycopg import AsyncConnection
 from rich.console import Group, RenderableType
 
 from ostinato._core.base.errors import OstinatoError
-from ostinato._core.engine import inspect, queues
+from ostinato._core.engine import audit, inspect, queues
 from ostinato._core.engine import jobs as engine_jobs
 from ostinato._core.engine import steps as engine_steps
+from ostinato._core.engine.audit import Entry
 from ostinato._core.engine.inspect import Attempt, JobDetails
 from ostinato._core.engine.jobs import ANY_QUEUE, State
 from ostinato._core.engine.steps import Step
@@ -24,6 +25,7 @@ from ostinato._faces.cli.frame.options import Before, JobId, JobIds, Kind, Most,
 from ostinato._faces.cli.frame.output import error_document
 from ostinato._faces.cli.frame.verbs import commands
 from ostinato._faces.cli.operate import jobview
+from ostinato._faces.cli.operate.audit import ACTIONS
 
 __all__ = ["Most", "Tenant", "register"]
 
@@ -36,6 +38,7 @@ NOT_CANCELLED = MappingProxyType(
         "cancelled": "stays as it is: it was cancelled before",
     }
 )
+ACTIONS_SHOWN = 20
 COLUMNS = "id> | kind | state | queue | attempt> | added=created_at | last"
 MORE = " | tenant=tenant_id | priority> | correlation=correlation_id"
 
@@ -72,19 +75,21 @@ def list_(
 
 
 def show(cli: Cli, job: JobId) -> None:
-    """Show one job: arguments, result, error, attempts and steps.
+    """Show one job: arguments, result, error, attempts, steps, and what operators did to it.
 
     Example: `ostinato jobs show 3190000000042`
     """
-    (found, attempts, steps), now = attach.ask_at(cli, _seen, job)
+    (found, attempts, steps, actions), now = attach.ask_at(cli, _seen, job)
     parts: list[RenderableType] = [details(jobview.facts(found, now), now)]
     if attempts:
         parts += ["", jobview.ATTEMPTS.table(attempts, now)]
     if steps:
         parts += ["", jobview.STEPS.table(steps, now)]
+    if actions:
+        parts += ["", ACTIONS.table(actions, now)]
     if found.error is not None and found.state != "done":
         parts += ["", *jobview.error(parsed(found.error))]
-    cli.out.show({**fields_of(found), "attempts": attempts, "steps": steps}, Group(*parts))
+    cli.out.show({**fields_of(found), "attempts": attempts, "steps": steps, "actions": actions}, Group(*parts))
 
 
 def retry(cli: Cli, jobs: JobIds) -> None:
@@ -120,9 +125,13 @@ def cancel(
     _each(cli, jobs, stop, "is cancelled; it was", others=NOT_CANCELLED)
 
 
-async def _seen(conn: AsyncConnection[Any], job: int) -> tuple[JobDetails, list[Attempt], list[Step]]:
+Seen = tuple[JobDetails, list[Attempt], list[Step], list[Entry]]
+
+
+async def _seen(conn: AsyncConnection[Any], job: int) -> Seen:
     found = await inspect.show_job(conn, job)
-    return found, await inspect.attempts(conn, job), await engine_steps.of_job(conn, job)
+    actions = await audit.list_entries(conn, target=str(job), most=ACTIONS_SHOWN)
+    return found, await inspect.attempts(conn, job), await engine_steps.of_job(conn, job), actions
 
 
 def _each(

@@ -7,7 +7,7 @@ list of those who opted out holds no addresses. All else that names the person i
 from dataclasses import dataclass
 from typing import Final
 
-from ostinato import database
+from ostinato import audit, database, erasure
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.consent import consents
 from ostinato.apps.outbound.consent.consents import Ended
@@ -36,6 +36,10 @@ async def erase(conn: Connection, tenant_id: str, actor: str, subject_id: str) -
     await store.run(conn, "erase_consents", **key, actor=actor, proof=PROOF)
     messages = await store.rows(conn, "erase_messages", **key)
     await store.run(conn, "erase_inbound", tenant_id=tenant_id, addresses=addresses)
+    # What the engine keeps: errors of providers in outcomes and dead letters, events, webhooks, answers. A message that
+    # is still to be sent keeps its job, which holds its id only.
+    await audit.act_as(conn, actor)
+    await erasure.erase(conn, subject_id, tenant_id=tenant_id, keep_live=True)
     await store.note_audit(
         conn,
         tenant_id,

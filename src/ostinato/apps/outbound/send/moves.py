@@ -93,7 +93,12 @@ async def end_attempt(
 async def add_job(conn: Connection, message: Message, kind: str, **args: object) -> None:
     """Add a job about a message, in its tenant and under its correlation id."""
     values = json.dumps({"message_id": str(message.id), **args})
-    await jobs.enqueue(conn, NewJob(kind, values, tenant_id=message.tenant_id, correlation_id=message.correlation_id))
+    await jobs.enqueue(
+        conn,
+        NewJob(
+            kind, values, tenant_id=message.tenant_id, correlation_id=message.correlation_id, subject=message.subject_id
+        ),
+    )
 
 
 async def enqueue_send(conn: Connection, message: Message, *, run_at: datetime | None = None) -> None:

@@ -95,7 +95,7 @@ begin
            coalesce(j.kind, ostinato_internal.refuse_moved(b.job_id)), j.args::text, j.tenant_id, j.correlation_id,
            j.max_attempts,
            extract(epoch from v_now - greatest(j.created_at, coalesce(j.run_at, j.created_at)))::double precision,
-           case when b.n = 1 then v_batch.cursor end, v_more.behind[b.n]
+           case when b.n = 1 then v_batch.cursor end, v_more.behind[b.n], ostinato_internal.subject_token(j.subject)
     from unnest(v_batch.job_ids, v_batch.attempts, v_batch.failures, v_batch.crashes, v_claims)
         with ordinality b (job_id, attempt, failures, crashes, claim_id, n)
     left join job j on j.id = b.job_id order by b.n;

@@ -24,6 +24,11 @@ begin
 end
 $$;
 
+-- The real time, for what must not be dated at will: the audit.
+create function ostinato_internal.real_clock() returns timestamptz language sql volatile parallel safe as $$
+    select pg_catalog.clock_timestamp()
+$$;
+
 -- The first id of a day: days since 2026-01-01 times 10^10. Ids stay below 2^53 (exact in JavaScript) for 2,400 years.
 create function ostinato_internal.first_id(at timestamptz) returns bigint language sql immutable parallel safe as $$
     select greatest(0, (at at time zone 'UTC')::date - '2026-01-01'::date) * 10000000000

@@ -108,26 +108,28 @@ $$;
 -- Adds a job for the tenant, who may write none of the tables that this takes.
 create function ostinato_internal.own_enqueue_job(
     kind text, args json, queue text, priority integer, run_at timestamptz, tenant_id text, correlation_id text,
-    limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text
+    limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text,
+    subject text
 ) returns bigint language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_own_jobs(array[tenant_id], array[kind], array[queue], array[limit_scope]);
     return ostinato.enqueue_job(kind, args, queue, priority, run_at, tenant_id, correlation_id, limit_key, unique_key,
-                                unique_policy, unique_states, max_attempts, limit_scope);
+                                unique_policy, unique_states, max_attempts, limit_scope, subject);
 end
 $$;
 
 -- Adds many jobs for the tenant.
 create function ostinato_internal.own_enqueue_jobs(
     kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
-    correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]
+    correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[],
+    subjects text[]
 ) returns setof bigint language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_own_jobs(tenant_ids, kinds, queues, limit_scopes);
     return query select j from ostinato.enqueue_jobs(
         kinds, args, queues, priorities, run_ats, tenant_ids, correlation_ids, limit_keys, unique_keys, max_attempts,
-        limit_scopes) j;
+        limit_scopes, subjects) j;
 end
 $$;

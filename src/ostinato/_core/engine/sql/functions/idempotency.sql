@@ -319,7 +319,8 @@ begin
     end if;
     update idempotency i set
         state = 'done', finished_at = v_now, answer = finish_idempotent.answer, resource = finish_idempotent.resource,
-        expires_at = v_now + make_interval(secs => i.ttl_seconds), doubted_at = null
+        expires_at = v_now + make_interval(secs => i.ttl_seconds), doubted_at = null,
+        subjects = ostinato_internal.noted_subjects()
     where (i.tenant_id, i.scope, i.key) = (v_tenant, finish_idempotent.scope, finish_idempotent.key)
       and i.token = finish_idempotent.token and i.state = 'in_flight';
     if found or exists (

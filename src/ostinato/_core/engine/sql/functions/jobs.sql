@@ -105,7 +105,8 @@ create function ostinato.enqueue_job(
     unique_policy text default 'return',
     unique_states text[] default '{scheduled,ready,running}',
     max_attempts integer default null,
-    limit_scope text default 'tenant'
+    limit_scope text default 'tenant',
+    subject text default null
 ) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -118,13 +119,15 @@ declare
     v_priority  integer := enqueue_job.priority;
     v_args      constant text := enqueue_job.args::text;
     v_secret    text[];
+    v_subject   constant text := ostinato.subject(enqueue_job.subject);
     v_holder    bigint;
 begin
     if not ostinato_internal.sees_all() then
         return ostinato_internal.own_enqueue_job(
             enqueue_job.kind, enqueue_job.args, enqueue_job.queue, enqueue_job.priority, enqueue_job.run_at,
             enqueue_job.tenant_id, enqueue_job.correlation_id, enqueue_job.limit_key, enqueue_job.unique_key,
-            enqueue_job.unique_policy, enqueue_job.unique_states, enqueue_job.max_attempts, enqueue_job.limit_scope);
+            enqueue_job.unique_policy, enqueue_job.unique_states, enqueue_job.max_attempts, enqueue_job.limit_scope,
+            enqueue_job.subject);
     end if;
     -- Each look and each call costs a single enqueue a part of its time: only what may be wrong is checked to the end.
     if v_queue is null or v_priority is null then
@@ -156,12 +159,13 @@ begin
         end if;
     end if;
     insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
-                     unique_key, correlation_id, unique_states, limit_scope)
+                     unique_key, correlation_id, unique_states, limit_scope, subject)
     values (v_id, v_now, enqueue_job.run_at, v_priority, enqueue_job.max_attempts, enqueue_job.kind, v_queue, v_tenant,
             enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of,
             case when enqueue_job.unique_key is not null
                 then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end,
-            nullif(enqueue_job.limit_scope, 'tenant'));
+            nullif(enqueue_job.limit_scope, 'tenant'),
+            case when v_subject is not null then ostinato_internal.note_subject(v_tenant, v_subject) end);
     if enqueue_job.run_at > v_now then
         insert into scheduled select w.* from ostinato_internal.new_place(
             v_id, v_priority, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind,
@@ -233,7 +237,8 @@ create function ostinato.enqueue_jobs(
     limit_keys text[] default null,
     unique_keys text[] default null,
     max_attempts integer[] default null,
-    limit_scopes text[] default null
+    limit_scopes text[] default null,
+    subjects text[] default null
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -244,27 +249,22 @@ declare
     v_mine  constant text := ostinato.tenant(null);
     v_ours  constant text := ostinato.correlation(null);
     v_tries constant integer[] := enqueue_jobs.max_attempts;
+    v_about constant text := ostinato.subject(null);
 begin
     if not ostinato_internal.sees_all() then
         return query select j from ostinato_internal.own_enqueue_jobs(
             kinds, args, queues, priorities, run_ats, tenant_ids, correlation_ids, limit_keys, unique_keys, v_tries,
-            limit_scopes) j;
+            limit_scopes, subjects) j;
         return;
     end if;
     perform ostinato_internal.check_lengths(
         v_count, cardinality(kinds), cardinality(queues), cardinality(priorities), cardinality(run_ats),
         cardinality(tenant_ids), cardinality(correlation_ids), cardinality(limit_keys), cardinality(unique_keys),
-        cardinality(v_tries), cardinality(limit_scopes));
+        cardinality(v_tries), cardinality(limit_scopes), cardinality(subjects));
     if array_length(unique_keys, 1) is not null then
-        return query
-        select ostinato.enqueue_job(
-            ostinato_internal.pick(kinds, n), a.args::json, ostinato_internal.pick(queues, n),
-            ostinato_internal.pick(priorities, n), ostinato_internal.pick(run_ats, n),
-            ostinato_internal.pick(tenant_ids, n), ostinato_internal.pick(correlation_ids, n),
-            ostinato_internal.pick(limit_keys, n), ostinato_internal.pick(unique_keys, n),
-            max_attempts => ostinato_internal.pick(v_tries, n),
-            limit_scope => coalesce(ostinato_internal.pick(limit_scopes, n), 'tenant'))
-        from unnest(args) with ordinality a (args, n) order by n;
+        return query select ostinato_internal.enqueue_each(
+            kinds, args, queues, priorities, run_ats, tenant_ids, correlation_ids, limit_keys, unique_keys, v_tries,
+            limit_scopes, subjects);
         return;
     end if;
     perform ostinato_internal.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine,
@@ -281,19 +281,22 @@ begin
                     else correlation_ids[n] end as correlation_id,
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
                case when cardinality(limit_scopes) = 1 then limit_scopes[1] else limit_scopes[n] end as limit_scope,
-               case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts
+               case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts,
+               coalesce(case when cardinality(subjects) = 1 then subjects[1] else subjects[n] end, v_about) as subject
         from unnest(args) with ordinality a (args, n)
     ), placed as materialized (
         select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue, g.run_at, g.limit_key,
                g.limit_scope,
                coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts,
-               coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id
+               coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id,
+               case when g.subject is not null
+                   then ostinato_internal.note_subject(coalesce(g.tenant_id, v_mine), g.subject) end as subject
         from given g left join kind k on k.name = g.kind
     ), new_job as (
         insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
-                         correlation_id, limit_scope)
+                         correlation_id, limit_scope, subject)
         select p.id, v_now, p.run_at, p.priority, p.max_attempts, p.kind, p.queue, p.tenant_id, p.args, p.limit_key,
-               p.correlation_id, nullif(p.limit_scope, 'tenant') from placed p
+               p.correlation_id, nullif(p.limit_scope, 'tenant'), p.subject from placed p
     ), new_ready as (
         insert into ready select r.* from placed p cross join lateral ostinato_internal.new_place(
             p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key, p.limit_scope) r
@@ -310,12 +313,14 @@ $$;
 -- Adds jobs one by one: each may find that its unique key is taken.
 create function ostinato_internal.enqueue_each(
     kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
-    correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]
+    correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[],
+    subjects text[]
 ) returns setof bigint language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato.enqueue_job(
         ostinato_internal.pick($1, n), a.args::json, ostinato_internal.pick($3, n), ostinato_internal.pick($4, n),
         ostinato_internal.pick($5, n), ostinato_internal.pick($6, n), ostinato_internal.pick($7, n),
-        ostinato_internal.pick($8, n), ostinato_internal.pick($9, n), max_attempts => ostinato_internal.pick($10, n))
+        ostinato_internal.pick($8, n), ostinato_internal.pick($9, n), max_attempts => ostinato_internal.pick($10, n),
+        limit_scope => coalesce(ostinato_internal.pick($11, n), 'tenant'), subject => ostinato_internal.pick($12, n))
     from unnest($2) with ordinality a (args, n) order by n
 $$;
 
@@ -448,13 +453,24 @@ $$;
 -- Cancels a job: at once while it waits (or lies dead), by request while it runs. Returns the state it was in.
 create function ostinato.cancel_job(job_id bigint, reason text default 'cancelled by request') returns text
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_state constant text := case when ostinato_internal.sees_all()
+        then ostinato_internal.cancel_job(job_id, reason) else ostinato_internal.own_cancel_job(job_id, reason) end;
+begin
+    perform ostinato_internal.record(
+        'cancel', 'job', job_id::text, job_ids => array[job_id], detail => json_build_object('was', v_state),
+        count => case when v_state in ('done', 'cancelled') then 0 else 1 end, why => reason);
+    return v_state;
+end
+$$;
+
+-- Cancels a job for a verb, or for the engine itself.
+create function ostinato_internal.cancel_job(job_id bigint, reason text) returns text
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_state text;
 begin
-    if not ostinato_internal.sees_all() then
-        return ostinato_internal.own_cancel_job(cancel_job.job_id, cancel_job.reason);
-    end if;
     perform ostinato_internal.lock_lanes(array[cancel_job.job_id]);
     for v_try in 1 .. 100 loop  -- a job may move between two places while we look; it never moves for long
         v_state := ostinato.job_state(cancel_job.job_id);
@@ -500,7 +516,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_job(job_id, ostinato_internal.own_tenant()),
             ostinato_internal.check_name('reason', reason);
-    return ostinato.cancel_job(job_id, reason);
+    return ostinato_internal.cancel_job(job_id, reason);
 end
 $$;
 
@@ -521,7 +537,7 @@ begin
     loop
         v_state := ostinato.job_state(v_request.job_id);
         continue when v_state in ('ready', 'scheduled', 'dead') and not ostinato_internal.lock_place(v_request.job_id);
-        if v_state is null or ostinato.cancel_job(v_request.job_id, v_request.reason) <> 'running' then
+        if v_state is null or ostinato_internal.cancel_job(v_request.job_id, v_request.reason) <> 'running' then
             delete from cancel_request r where r.job_id = v_request.job_id;
             v_count := v_count + 1;
         end if;
@@ -573,17 +589,28 @@ $$;
 -- Runs a job again now: one that waits for its time, lies dead, or was cancelled. Returns the state it was in.
 create function ostinato.retry_job(job_id bigint) returns text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_state constant text := case when ostinato_internal.sees_all() then ostinato_internal.retry_job(job_id)
+        else ostinato_internal.own_retry_job(job_id) end;
+begin
+    perform ostinato_internal.record('retry', 'job', job_id::text, job_ids => array[job_id],
+                                     detail => json_build_object('was', v_state));
+    return v_state;
+end
+$$;
+
+-- Runs a job again for a verb.
+create function ostinato_internal.retry_job(job_id bigint) returns text language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_state text;
     v_job   record;
     v_mine  boolean;
 begin
-    if not ostinato_internal.sees_all() then
-        return ostinato_internal.own_retry_job(retry_job.job_id);
-    end if;
     -- Two retries of one job must not both make it ready: the second waits here and then sees the first's effect.
     perform from job j where j.id = retry_job.job_id for update;
+    perform ostinato_internal.check_not_erased(retry_job.job_id);
     perform ostinato_internal.lock_lanes(array[retry_job.job_id]);
     v_state := ostinato.job_state(retry_job.job_id);
     if exists (select from scheduled s where s.job_id = retry_job.job_id and s.reason = 'behind') then
@@ -639,7 +666,7 @@ create function ostinato_internal.own_retry_job(job_id bigint) returns text lang
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_job(job_id, ostinato_internal.own_tenant());
-    return ostinato.retry_job(job_id);
+    return ostinato_internal.retry_job(job_id);
 end
 $$;
 
@@ -650,6 +677,8 @@ create function ostinato.hasten_jobs(job_ids bigint[]) returns table (job_id big
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off as $$
 #variable_conflict use_column
+declare
+    v_count bigint;
 begin
     return query
     with gone as (
@@ -665,6 +694,9 @@ begin
         returning ready.job_id, ready.queue
     )
     select m.job_id, m.queue from made m order by m.job_id;
+    get diagnostics v_count = row_count;
+    perform ostinato_internal.record('hasten', 'job', case when cardinality(job_ids) = 1 then job_ids[1]::text end,
+                                     job_ids => job_ids, count => v_count);
 end
 $$;
 
@@ -709,13 +741,35 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_ids bigint[];
+begin
+    if ostinato_internal.sees_all() then
+        select r.* into matching, redriven, conflicts, v_ids
+        from ostinato_internal.redrive_jobs($1, $2, $3, $4, $5, $6, $7) r;
+    else
+        select r.* into matching, redriven, conflicts, v_ids
+        from ostinato_internal.own_redrive_jobs($1, $2, $3, $4, $5, $6, $7) r;
+    end if;
+    if not preview then
+        perform ostinato_internal.record(
+            'redrive', 'job', tenant_id => redrive_jobs.tenant_id, job_ids => v_ids, count => redriven,
+            filter => json_build_object('queue', queue, 'kind', kind, 'tenant_id', redrive_jobs.tenant_id,
+                                        'signature', signature, 'ids', cardinality(ids), 'most', most),
+            detail => json_build_object('matching', matching, 'conflicts', nullif(conflicts, 0)));
+    end if;
+end
+$$;
+
+-- Runs dead letters again for a verb; `chosen` are those that it tried.
+create function ostinato_internal.redrive_jobs(
+    queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean,
+    out matching bigint, out redriven bigint, out conflicts bigint, out chosen bigint[]
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_ids bigint[];
     v_id  bigint;
 begin
-    if not ostinato_internal.sees_all() then
-        select r.* into matching, redriven, conflicts
-        from ostinato_internal.own_redrive_jobs($1, $2, $3, $4, $5, $6, $7) r;
-        return;
-    end if;
     select count(*) into matching from ostinato.find_dead_letters($1, $2, $3, $4, $5);
     redriven := 0;
     conflicts := 0;
@@ -723,6 +777,7 @@ begin
         return;
     end if;
     v_ids := array(select f from ostinato.find_dead_letters($1, $2, $3, $4, $5) f limit most);
+    chosen := v_ids;
     perform ostinato_internal.lock_lanes(v_ids), ostinato_internal.forget_run(v_ids, v_ids);
     with gone as (
         delete from dead_letter d using job j
@@ -736,7 +791,7 @@ begin
     perform ostinato_internal.rejoin_lanes(v_ids);
     for v_id in select d.job_id from dead_letter d where d.job_id = any (v_ids) loop  -- those with a unique key
         begin
-            perform ostinato.retry_job(v_id);
+            perform ostinato_internal.retry_job(v_id);
             redriven := redriven + 1;
         exception when sqlstate 'OS411' or sqlstate 'OS409' or sqlstate 'OS412' then
             conflicts := conflicts + 1;
@@ -748,10 +803,10 @@ $$;
 -- Runs dead letters of the tenant again; of another one there are none.
 create function ostinato_internal.own_redrive_jobs(
     queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean,
-    out matching bigint, out redriven bigint, out conflicts bigint
+    out matching bigint, out redriven bigint, out conflicts bigint, out chosen bigint[]
 ) language sql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select r.* from ostinato.redrive_jobs(
+    select r.* from ostinato_internal.redrive_jobs(
         $1, $2, case when coalesce($3, ostinato_internal.own_tenant()) = ostinato_internal.own_tenant()
             then ostinato_internal.own_tenant()
             else '' end,

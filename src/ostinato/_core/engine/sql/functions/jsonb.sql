@@ -14,10 +14,10 @@ create function ostinato.enqueue_job(
     tenant_id text default null, correlation_id text default null, limit_key text default null,
     unique_key text default null, unique_policy text default 'return',
     unique_states text[] default '{scheduled,ready,running}', max_attempts integer default null,
-    limit_scope text default 'tenant'
+    limit_scope text default 'tenant', subject text default null
 ) returns bigint language sql as $$
     select ostinato.enqueue_job(
-        $1::text, $2::json, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        $1::text, $2::json, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 $$;
 
 -- Adds a job under a lease, or attaches to the one there, see enqueue_or_attach with json.
@@ -25,6 +25,7 @@ create function ostinato.enqueue_or_attach(
     name varchar, kind text, args jsonb, queue text default null, priority integer default null,
     run_at timestamptz default null, tenant_id text default null, correlation_id text default null,
     limit_key text default null, max_attempts integer default null, limit_scope text default 'tenant',
+    subject text default null,
     out job_id bigint, out attached boolean
 ) language sql as $$
     select * from ostinato.enqueue_or_attach(
@@ -35,10 +36,10 @@ $$;
 create function ostinato.emit_event(
     type varchar, payload jsonb, ordering_key text default null, version integer default 1,
     tenant_id text default null, correlation_id text default null, occurred_at timestamptz default null,
-    producer text default null
+    producer text default null, subject text default null
 ) returns bigint language sql as $$
     select ostinato.emit_event(
-        $1::text, $2::json, $3, $4, $5, $6, $7, $8)
+        $1::text, $2::json, $3, $4, $5, $6, $7, $8, $9)
 $$;
 
 -- Begins a request, see begin_idempotent with json.
@@ -125,4 +126,12 @@ create function ostinato.change_webhook_endpoint(
 ) returns void language sql as $$
     select ostinato.change_webhook_endpoint(
         $1::text, $2, $3, $4, $5, $6::json, $7::json, $8, $9)
+$$;
+
+-- Records an action, see note_action with json.
+create function ostinato.note_action(
+    verb varchar, noun text, target text default null, tenant_id text default null, job_ids bigint[] default null,
+    count bigint default 1, filter jsonb default null, detail jsonb default null
+) returns void language sql as $$
+    select ostinato.note_action($1::text, $2, $3, $4, $5, $6, $7::json, $8::json)
 $$;

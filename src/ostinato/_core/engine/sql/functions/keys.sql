@@ -71,6 +71,24 @@ create function ostinato.create_api_key(
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
+    v_made constant ostinato_data.api_key_line := ostinato_internal.create_api_key(
+        key_id, hash, tenant_id, subject, roles, name, expires_seconds, replaces);
+begin
+    perform ostinato_internal.record(
+        'create', 'key', 'ost_' || key_id, tenant_id,
+        detail => json_build_object('subject', subject, 'roles', v_made.roles, 'expires_at', v_made.expires_at));
+    return v_made;
+end
+$$;
+
+-- Writes a new key down for a verb.
+create function ostinato_internal.create_api_key(
+    key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text,
+    expires_seconds double precision, replaces bigint
+) returns ostinato_data.api_key_line language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_variable
+declare
     v_now constant timestamptz := ostinato.now();
     v_key api_key;
 begin
@@ -187,12 +205,15 @@ begin
                           v_next);
     end if;
     if overlap_seconds = 0 then
-        perform ostinato.revoke_api_key(key_id);
+        update api_key k set revoked_at = v_now where k.id = key_id;
     else
         update api_key k set expires_at = least(k.expires_at, v_now + make_interval(secs => overlap_seconds))
         where k.id = key_id;
     end if;
-    return ostinato.create_api_key(
+    perform ostinato_internal.record(
+        'rotate', 'key', 'ost_' || key_id, v_old.tenant_id,
+        detail => json_build_object('successor', 'ost_' || new_id, 'overlap_seconds', overlap_seconds));
+    return ostinato_internal.create_api_key(
         new_id, new_hash, v_old.tenant_id, v_old.subject, v_old.roles, v_old.name,
         coalesce(expires_seconds, v_old.lifetime_seconds), key_id);
 end
@@ -208,6 +229,7 @@ declare
 begin
     v_key.revoked_at := coalesce(v_key.revoked_at, v_now);
     update api_key k set revoked_at = v_key.revoked_at where k.id = key_id;
+    perform ostinato_internal.record('revoke', 'key', 'ost_' || key_id, v_key.tenant_id);
     return ostinato_internal.api_key_line(v_key, v_now);
 end
 $$;

@@ -266,6 +266,10 @@ begin
                                               'on.');
     end if;
     delete from lease l where (l.tenant_id, l.name) = (v_tenant, release_lease.name);
+    -- Who gives back a lease by its token holds it; who takes it away has none.
+    perform ostinato_internal.record(
+        'release', 'lease', release_lease.name, v_tenant,
+        detail => json_build_object('holder', v_lease.holder, 'token', v_lease.token, 'force', force));
     return true;
 end
 $$;
@@ -307,6 +311,7 @@ create function ostinato.enqueue_or_attach(
     name text, kind text, args json default '{}', queue text default null, priority integer default null,
     run_at timestamptz default null, tenant_id text default null, correlation_id text default null,
     limit_key text default null, max_attempts integer default null, limit_scope text default 'tenant',
+    subject text default null,
     out job_id bigint, out attached boolean
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -334,7 +339,7 @@ begin
                 tenant_id => v_asked.tenant_id, correlation_id => enqueue_or_attach.correlation_id,
                 limit_key => enqueue_or_attach.limit_key, max_attempts => enqueue_or_attach.max_attempts,
                 limit_scope => enqueue_or_attach.limit_scope,
-                unique_key => 'lease:' || v_asked.name);
+                unique_key => 'lease:' || v_asked.name, subject => enqueue_or_attach.subject);
             attached := job_id is not distinct from v_live;
             update lease l
             set job_id = enqueue_or_attach.job_id,

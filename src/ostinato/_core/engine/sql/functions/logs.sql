@@ -16,15 +16,18 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by 1
 $$;
 
--- Makes and drops the partitions of all logs; each concept that has one adds a line. Returns a row for each thing done
--- or left.
-create function ostinato.upkeep_logs(retention_days integer, weeks_ahead integer default 4)
+-- Makes and drops the partitions of all logs; each concept that has one adds a line. The audit has a retention of its
+-- own; null keeps it whole. Returns a row for each thing done or left.
+create function ostinato.upkeep_logs(
+    retention_days integer, weeks_ahead integer default 4, audit_days integer default null
+)
 returns table (action text, name text, reason text, rows bigint) language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare
     v_cutoff constant timestamptz := ostinato.now() - make_interval(days => retention_days);
 begin
-    if retention_days is null or retention_days < 1 or weeks_ahead is null or weeks_ahead not between 0 and 52 then
+    if retention_days is null or least(retention_days, audit_days) < 1 or weeks_ahead is null
+       or weeks_ahead not between 0 and 52 then
         raise exception using errcode = 'OS400',
             message = format('retention of %s days and %s weeks ahead', retention_days, weeks_ahead),
             detail = json_build_object('retention_days', retention_days, 'weeks_ahead', weeks_ahead),
@@ -42,6 +45,9 @@ begin
         from ostinato_internal.upkeep_log('transition', 'id', least(v_cutoff, ostinato.now() - interval '400 days'),
                                           null, weeks_ahead);
     return query select * from ostinato_internal.upkeep_log('schedule_fire', 'day_id', v_cutoff, null, weeks_ahead);
+    return query select *
+        from ostinato_internal.upkeep_log('audit_entry', 'id', coalesce(
+            ostinato.now() - make_interval(days => audit_days), '2026-01-01 00:00:00+00'), null, weeks_ahead);
     perform ostinato_internal.prune_passes();
     perform ostinato_internal.prune_schedules(v_cutoff);
 end
@@ -96,9 +102,11 @@ declare
 begin
     perform ostinato_internal.make_partition(parent, v_name);
     execute format('lock table ostinato_data.%I in access exclusive mode', parent || '_default');
+    perform set_config('ostinato.upkeep', 'on', true);  -- a log that lets nobody delete lets us move (0029_audit.sql)
     execute format('with old as (delete from ostinato_data.%I where %I >= %s and %I < %s returning *) insert into '
                    'ostinato_data.%I select * from old', parent || '_default', id, v_from, id, v_to, v_name);
     get diagnostics v_moved = row_count;
+    perform set_config('ostinato.upkeep', '', true);
     execute format('alter table ostinato_data.%I attach partition ostinato_data.%I for values from (%s) to (%s)',
                    parent, v_name, v_from, v_to);
     return query select 'created', v_name, case when v_moved > 0 then 'its rows were moved from the default partition'

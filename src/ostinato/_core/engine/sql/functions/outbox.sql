@@ -22,11 +22,13 @@
 create function ostinato.emit_event(
     type text, payload json default '{}', ordering_key text default null, version integer default 1,
         tenant_id text default null,
-    correlation_id text default null, occurred_at timestamptz default null, producer text default null
+    correlation_id text default null, occurred_at timestamptz default null, producer text default null,
+    subject text default null
 ) returns bigint language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato.emit_events(
-        array[$1], array[$2::text], array[$3], array[$4], array[$5], array[$6], array[$7], array[$8])
+        array[$1], array[$2::text], array[$3], array[$4], array[$5], array[$6], array[$7], array[$8],
+        subjects => array[$9])
 $$;
 
 -- Emits many events in one statement and returns their ids in order. Arrays are null (the default for all), hold one
@@ -35,13 +37,14 @@ create function ostinato.emit_events(
     types text[], payloads text[], ordering_keys text[] default null, versions integer[] default null,
         tenant_ids text[] default null,
     correlation_ids text[] default null, occurred_ats timestamptz[] default null, producers text[] default null,
-    as_of_now boolean default false
+    as_of_now boolean default false, subjects text[] default null
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_tenant      constant text := nullif(current_setting('app.tenant_id', true), '');
     v_correlation constant text := nullif(current_setting('app.correlation_id', true), '');
+    v_subject     constant text := ostinato.subject(null);
     v_tenants     text[];
     v_now         timestamptz;
     v_base        bigint;
@@ -50,12 +53,14 @@ begin
         return;
     elsif not ostinato_internal.sees_all() then
         return query select e from ostinato_internal.own_emit_events(
-            types, payloads, ordering_keys, versions, tenant_ids, correlation_ids, occurred_ats, producers, as_of_now) e;
+            types, payloads, ordering_keys, versions, tenant_ids, correlation_ids, occurred_ats, producers, as_of_now,
+            subjects) e;
         return;
     end if;
-    perform ostinato_internal.check_lengths(cardinality(payloads), cardinality(types), cardinality(ordering_keys),
-        cardinality(versions), cardinality(tenant_ids),
-                                   cardinality(correlation_ids), cardinality(occurred_ats), cardinality(producers));
+    perform ostinato_internal.check_lengths(
+        cardinality(payloads), cardinality(types), cardinality(ordering_keys), cardinality(versions),
+        cardinality(tenant_ids), cardinality(correlation_ids), cardinality(occurred_ats), cardinality(producers),
+        cardinality(subjects));
     v_tenants := coalesce(nullif(tenant_ids, '{}'), array[v_tenant]);
     correlation_ids := coalesce(nullif(correlation_ids, '{}'), array[v_correlation]);
     if v_tenant is not null and array_position(v_tenants, null) is not null then
@@ -65,12 +70,10 @@ begin
         correlation_ids := array_replace(correlation_ids, null, v_correlation);
     end if;
     if as_of_now then
-        occurred_ats := array_replace(coalesce(nullif(occurred_ats, '{}'), array[null::timestamptz]), null,
-            ostinato.now());
+        occurred_ats := array_replace(coalesce(nullif(occurred_ats, '{}'), '{null}'), null, ostinato.now());
     end if;
     perform ostinato_internal.check_events(types, payloads, ordering_keys, versions, v_tenants, correlation_ids,
-                                           occurred_ats,
-        producers);
+                                           occurred_ats, producers);
     perform ostinato_internal.lock_keys(v_tenants, ordering_keys, cardinality(payloads));
     -- So that a transaction has its number before it has a seq: sequence_events reckons with it.
     perform pg_current_xact_id();
@@ -86,13 +89,16 @@ begin
                case when cardinality(correlation_ids) = 1 then correlation_ids[1]
                    else correlation_ids[n] end as correlation_id,
                case when cardinality(occurred_ats) = 1 then occurred_ats[1] else occurred_ats[n] end as occurred_at,
-               case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer
+               case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer,
+               coalesce(ostinato_internal.pick(subjects, n), v_subject) as subject
         from unnest(payloads) with ordinality g (payload, n)
     ), told as (
         insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer,
-            ordering_key, payload)
+            ordering_key, payload, subject)
         select g.id, g.occurred_at, v_now, g.version, g.type, g.tenant_id, g.correlation_id, g.producer,
-            g.ordering_key, g.payload from given g
+            g.ordering_key, g.payload,
+            case when g.subject is not null then ostinato_internal.note_subject(g.tenant_id, g.subject) end
+        from given g
     ), noted as (
         insert into event_unsequenced (seq, event_id, type, tenant_id, ordering_key)
         select g.seq, g.id, g.type, g.tenant_id, g.ordering_key from given g
@@ -105,13 +111,14 @@ $$;
 -- may choose.
 create function ostinato_internal.own_emit_events(
     types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[],
-    occurred_ats timestamptz[], producers text[], as_of_now boolean
+    occurred_ats timestamptz[], producers text[], as_of_now boolean, subjects text[]
 ) returns setof bigint language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_own_rows(tenant_ids);
     return query select e from ostinato.emit_events(
-        types, payloads, ordering_keys, versions, tenant_ids, correlation_ids, occurred_ats, producers, as_of_now) e;
+        types, payloads, ordering_keys, versions, tenant_ids, correlation_ids, occurred_ats, producers, as_of_now,
+        subjects) e;
 end
 $$;
 

@@ -143,6 +143,8 @@ begin
             detail = json_build_object('job_id', restore_job.job_id),
             hint = 'See: select * from ostinato.list_quarantine()';
     end if;
+    perform ostinato_internal.record(case when discard then 'discard' else 'restore' end, 'job',
+                                     restore_job.job_id::text, job_ids => array[restore_job.job_id]);
     if discard then
         return;
     end if;

@@ -20,6 +20,9 @@ begin
         concurrency = excluded.concurrency, rate_count = excluded.rate_count, rate_seconds = excluded.rate_seconds,
         key_concurrency = excluded.key_concurrency, key_rate_count = excluded.key_rate_count,
         key_rate_seconds = excluded.key_rate_seconds;
+    perform ostinato_internal.record('limit', 'queue', name, detail => json_build_object(
+        'concurrency', concurrency, 'rate_count', rate_count, 'rate_seconds', rate_seconds,
+        'key_concurrency', key_concurrency, 'key_rate_count', key_rate_count, 'key_rate_seconds', key_rate_seconds));
 exception when check_violation then
     raise exception using errcode = 'OS400', message = format('the limits of queue %L do not fit together', name),
         detail = json_build_object('queue', name, 'concurrency', concurrency, 'rate_count', rate_count,
@@ -33,13 +36,15 @@ $$;
 create function ostinato.pause_queue(name text) returns void language sql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato_internal.check_name('queue', $1);
-    insert into queue (name, paused) values ($1, true) on conflict (name) do update set paused = true
+    insert into queue (name, paused) values ($1, true) on conflict (name) do update set paused = true;
+    select ostinato_internal.record('pause', 'queue', $1)
 $$;
 
 -- Lets claims from a queue go on.
 create function ostinato.resume_queue(name text) returns void language sql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    update queue q set paused = false where q.name = $1
+    update queue q set paused = false where q.name = $1;
+    select ostinato_internal.record('resume', 'queue', $1)
 $$;
 
 -- Those of the queues that have a limit: a job that ends there may let another one start.

@@ -325,6 +325,7 @@ declare
     v_names   text[];
     v_tenants text[];
     v_timed   bigint[];
+    v_count   bigint;
 begin
     v_written := ostinato_internal.read_schedules(schedules::json, v_now);
     v_names := array(select w.name from unnest(v_written) w);
@@ -351,11 +352,19 @@ begin
           (excluded.recurrence, excluded.starts_at, excluded.ends_at, excluded.catch_up_seconds, excluded.grace_seconds,
            excluded.jitter_seconds, excluded.catch_up_most, excluded.priority, excluded.catch_up, excluded.key,
            excluded.owner, excluded.kind, excluded.queue, excluded.args::text, excluded.cron);
+    get diagnostics v_count = row_count;
     v_timed := array(
         select s.id from unnest(v_tenants, v_names) w (tenant_id, name) join schedule s using (tenant_id, name)
         where s.timed_at = v_now);
     perform ostinato_internal.retime_schedules(v_timed, v_now);
     perform ostinato_internal.check_timed(v_timed);
+    if v_count > 0 then
+        perform ostinato_internal.record(
+            'set', 'schedule', case when cardinality(v_names) = 1 then v_names[1] end,
+            case when v_tenants[1] = all (v_tenants) then v_tenants[1] end, count => v_count,
+            detail => json_build_object('names', v_names[1:100], 'kinds', array(
+                select distinct w.kind from unnest(v_written) w)));
+    end if;
     return query
     select s.id, s.tenant_id, s.name, d.next_at, d.slot_local
     from unnest(v_tenants, v_names) with ordinality w (tenant_id, name, n) join schedule s using (tenant_id, name)
@@ -536,6 +545,7 @@ declare
 begin
     update schedule s set paused = true where s.id = v_id;
     delete from schedule_due d where d.schedule_id = v_id;
+    perform ostinato_internal.record('pause', 'schedule', name, ostinato.tenant(tenant_id));
 end
 $$;
 
@@ -550,6 +560,7 @@ begin
         perform ostinato_internal.retime_schedules(array[v_id], ostinato.now());
         perform ostinato_internal.check_timed(array[v_id]);
     end if;
+    perform ostinato_internal.record('resume', 'schedule', name, ostinato.tenant(tenant_id));
     return (select d.next_at from schedule_due d where d.schedule_id = v_id);
 end
 $$;
@@ -562,6 +573,7 @@ declare
 begin
     delete from schedule s where s.id = v_id;
     delete from schedule_due d where d.schedule_id = v_id;
+    perform ostinato_internal.record('delete', 'schedule', name, ostinato.tenant(tenant_id));
 end
 $$;
 
@@ -585,6 +597,8 @@ begin
             continue;
         end;
     end loop;
+    perform ostinato_internal.record('recompute', 'schedule', count => v_changed,
+                                     filter => json_build_object('zones', zones));
     return v_changed;
 end
 $$;

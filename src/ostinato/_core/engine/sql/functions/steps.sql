@@ -177,7 +177,7 @@ begin
     if not found then
         perform ostinato_internal.refuse_unknown(restart_job.job_id);
     end if;
-    perform ostinato_internal.hold_steps();
+    perform ostinato_internal.hold_steps(), ostinato_internal.check_not_erased(restart_job.job_id);
     v_state := ostinato.job_state(restart_job.job_id);
     v_from := ostinato_internal.step_position(restart_job.job_id, from_step);
     if v_state = 'done' then
@@ -186,7 +186,7 @@ begin
                 ostinato_internal.forget_run(array[restart_job.job_id], array[restart_job.job_id])
         from outcome o where o.job_id = restart_job.job_id;
     elsif v_state in ('scheduled', 'dead', 'cancelled') then
-        perform ostinato.retry_job(restart_job.job_id);
+        perform ostinato_internal.retry_job(restart_job.job_id);
     else
         raise exception using errcode = 'OS412',
             message = format('job %s is %s; only scheduled, dead, cancelled and done jobs can be restarted',
@@ -197,6 +197,8 @@ begin
     -- Nobody runs it before this transaction commits, so the steps cannot change hands meanwhile.
     delete from step s where s.job_id = restart_job.job_id and s.position >= v_from;
     delete from job_wait w where w.job_id = restart_job.job_id and w.position >= v_from;
+    perform ostinato_internal.record('restart', 'job', restart_job.job_id::text, job_ids => array[restart_job.job_id],
+                                     detail => json_build_object('was', v_state, 'from_step', from_step));
     return v_state;
 end
 $$;

@@ -111,6 +111,7 @@ begin
     perform ostinato_internal.drop_deliveries(v_sub, 0, 'its subscription was removed');
     delete from delivery d where d.subscription = v_sub.name;
     delete from subscription s where s.name = v_sub.name;
+    perform ostinato_internal.record('remove', 'subscription', v_sub.name, v_sub.tenant_id);
 end
 $$;
 
@@ -126,6 +127,7 @@ begin
     perform ostinato_internal.put_behind(array(
         select d.job_id from delivery d where d.subscription = v_sub.name and d.open
           and ostinato_internal.is_ready(d.job_id)));
+    perform ostinato_internal.record('pause', 'subscription', v_sub.name, v_sub.tenant_id);
 end
 $$;
 
@@ -142,6 +144,7 @@ begin
         where d.subscription = v_sub.name and not d.open and d.lane is not null));
     perform ostinato_internal.open_deliveries(array(
         select d.job_id from delivery d where d.subscription = v_sub.name and not d.open and d.lane is null));
+    perform ostinato_internal.record('resume', 'subscription', v_sub.name, v_sub.tenant_id);
 end
 $$;
 
@@ -200,10 +203,11 @@ begin
         where (sub.types is null or l.type = any (sub.types)) and (sub.tenant_id is null or l.tenant_id = sub.tenant_id)
         order by l.position limit most
     ), chosen as materialized (
-        select v_base + nextval('job_id_seq') as id, m.position, e.tenant_id, e.correlation_id,
+        select v_base + nextval('job_id_seq') as id, m.position, e.tenant_id, e.correlation_id, e.subject,
                ostinato_internal.lane(e.tenant_id, e.ordering_key) as lane,
                ostinato_internal.event_args(sub.name, m.position, e) as args
         from (select * from matching order by position) m join event e on e.id = m.event_id
+        where e.erased_at is null
     ), placed as materialized (
         select c.*, c.lane is null or (row_number() over (partition by c.lane order by c.position) = 1 and not exists (
                    select from delivery o where o.subscription = sub.name and o.lane = c.lane and o.open
@@ -212,8 +216,9 @@ begin
                      and o.lane is not null and o.position >= sub.low)) as open
         from chosen c
     ), new_job as (
-        insert into job (id, created_at, priority, kind, queue, tenant_id, args, correlation_id)
-        select p.id, v_now, v_priority, sub.kind, v_queue, p.tenant_id, p.args, p.correlation_id from placed p
+        insert into job (id, created_at, priority, kind, queue, tenant_id, args, correlation_id, subject)
+        select p.id, v_now, v_priority, sub.kind, v_queue, p.tenant_id, p.args, p.correlation_id, p.subject
+        from placed p
     ), new_ready as (
         insert into ready select r.* from placed p cross join lateral ostinato_internal.new_place(
             p.id, v_priority, false, v_queue, p.tenant_id, sub.kind, null) r where p.open
@@ -609,11 +614,17 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_sub constant ostinato_data.subscription := ostinato_internal.lock_subscription(redeliver.subscription);
     v_ids constant bigint[] := array(select b from ostinato_internal.buried_jobs(v_sub.name, positions) b limit most);
+    v_count bigint;
 begin
-    if not preview then
-        return (select r.redriven from ostinato.redrive_jobs(ids => v_ids) r);
+    if preview then
+        return cardinality(v_ids);
     end if;
-    return cardinality(v_ids);
+    select r.redriven into v_count
+    from ostinato_internal.redrive_jobs(null, null, null, null, v_ids, null, false) r;
+    perform ostinato_internal.record(
+        'redeliver', 'subscription', v_sub.name, v_sub.tenant_id, v_ids, v_count,
+        json_build_object('positions', cardinality(positions), 'most', most));
+    return v_count;
 end
 $$;
 
@@ -624,7 +635,9 @@ declare
     v_sub constant ostinato_data.subscription := ostinato_internal.lock_subscription(discard.subscription);
     v_ids constant bigint[] := array(select ostinato_internal.buried_jobs(v_sub.name, positions));
 begin
-    perform ostinato.cancel_job(i, 'the event was discarded') from unnest(v_ids) i;
+    perform ostinato_internal.cancel_job(i, 'the event was discarded') from unnest(v_ids) i;
+    perform ostinato_internal.record('discard', 'subscription', v_sub.name, v_sub.tenant_id, v_ids, cardinality(v_ids),
+                                     json_build_object('positions', cardinality(positions)));
     return cardinality(v_ids);
 end
 $$;
@@ -664,11 +677,14 @@ begin
     end if;
     v_sub.low := least(v_sub.low, v_cursor + 1);
     update subscription s set position = v_cursor, low = v_sub.low where s.name = v_sub.name;
-    perform ostinato.cancel_job(b, 'the event is replayed')
+    perform ostinato_internal.cancel_job(b, 'the event is replayed')
     from ostinato_internal.buried_jobs(v_sub.name, after => v_first - 1) b;
     perform ostinato_internal.open_lanes(v_sub,
                                          ostinato_internal.drop_deliveries(v_sub, v_first - 1,
         'the event is replayed'));
+    perform ostinato_internal.record(
+        'replay', 'subscription', v_sub.name, v_sub.tenant_id, count => v_count,
+        filter => json_build_object('from_position', from_position, 'from_time', from_time));
     return v_count;
 end
 $$;

@@ -7,25 +7,28 @@
 
 -- Makes the rest of the transaction that of a tenant: it acts as the role ostinato_tenant, and sees and adds rows of
 -- this tenant only. What it adds belongs to `correlation_id` unless a call says otherwise. `user_id`, if there is one,
--- is whom policies of applications know as app.current_user_id; without one it is nobody, whatever the session said
--- before.
-create function ostinato.enter_tenant(tenant_id text, correlation_id text default null, user_id text default null)
-returns void language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- is whom policies of applications know as app.current_user_id, and the audit as who acts, with the id of the API key;
+-- without one it is nobody, whatever the session said before.
+create function ostinato.enter_tenant(
+    tenant_id text, correlation_id text default null, user_id text default null, key_id bigint default null
+) returns void language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_name('tenant_id', tenant_id);
     perform ostinato.enter_flow(tenant_id, correlation_id);
     if user_id is not null then
         perform ostinato_internal.check_name('user_id', user_id);
     end if;
-    perform set_config('app.current_user_id', coalesce(user_id, ''), true);
+    perform set_config('app.current_user_id', coalesce(user_id, ''), true),
+            set_config('app.key_id', coalesce(key_id::text, ''), true);
     perform set_config('role', 'ostinato_tenant', true);
 end
 $$;
 
--- Says whose the rest of the transaction is and what it belongs to, for calls in plain SQL that do not name a tenant or
--- a correlation id; null leaves what is there. It takes no right away.
-create function ostinato.enter_flow(tenant_id text default null, correlation_id text default null) returns void
-language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Says whose the rest of the transaction is, what it belongs to and whom it is about, for calls in plain SQL that do
+-- not name a tenant, a correlation id or a subject; null leaves what is there. It takes no right away.
+create function ostinato.enter_flow(
+    tenant_id text default null, correlation_id text default null, subject text default null
+) returns void language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     if tenant_id is not null then
         perform ostinato_internal.check_name('tenant_id', tenant_id), set_config('app.tenant_id', tenant_id, true);
@@ -33,6 +36,9 @@ begin
     if correlation_id is not null then
         perform ostinato_internal.check_options(correlation_id => correlation_id),
                 set_config('app.correlation_id', correlation_id, true);
+    end if;
+    if subject is not null then
+        perform set_config('app.subject', subject, true);
     end if;
 end
 $$;

@@ -39,6 +39,7 @@ begin
         union all select * from ostinato_internal.trail_of_events(v_events)
         union all select * from ostinato_internal.trail_of_webhooks(v_events)
         union all select * from ostinato_internal.trail_of_transitions(trail.correlation_id, v_most)
+        union all select * from ostinato_internal.trail_of_actions(v_jobs, trail.correlation_id, v_most)
     ) l
     where trail.for_tenant is null or l.tenant_id = trail.for_tenant
     order by l.at, l.place, l.job_id, l.ref, l.attempt

@@ -131,6 +131,8 @@ begin
     values (ostinato.new_id(v_now), endpoint_id, secret, secret_hint, v_now);
     -- A slow endpoint with a long line must not have all lanes of all workers. People may change it.
     insert into queue (name, key_concurrency) values ('webhooks', 10) on conflict do nothing;
+    perform ostinato_internal.record('create', 'webhook', name, v_new.tenant_id,
+                                     detail => json_build_object('event_types', event_types));
     perform ostinato_internal.add_cursor('ostinato.webhooks');
     return endpoint_id;
 end
@@ -187,6 +189,14 @@ begin
         headers = v_endpoint.headers, retry = v_endpoint.retry, timeout_seconds = v_endpoint.timeout_seconds,
         disable_after_seconds = v_endpoint.disable_after_seconds, changed_at = ostinato.now()
     where e.id = v_endpoint.id;
+    perform ostinato_internal.record(
+        'change', 'webhook', name, v_endpoint.tenant_id,
+        detail => json_build_object('fields', array_remove(array[
+            case when url is not null then 'url' end, case when event_types is not null then 'event_types' end,
+            case when description is not null then 'description' end, case when headers is not null then 'headers' end,
+            case when retry is not null then 'retry' end,
+            case when timeout_seconds is not null then 'timeout_seconds' end,
+            case when disable_after_seconds is not null then 'disable_after_seconds' end], null)));
 end
 $$;
 
@@ -199,7 +209,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
     v_now    constant timestamptz := ostinato.now();
-    v_id     constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
+    v_endpoint constant webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
+    v_id     constant bigint := v_endpoint.id;
 begin
     perform ostinato_internal.check_webhook_secret(secret, secret_hint);
     if overlap_seconds is null or overlap_seconds not between 0 and 31536000 then
@@ -213,6 +224,8 @@ begin
         select k.id from webhook_secret k where k.endpoint_id = v_id order by k.id desc limit 4);
     insert into webhook_secret (id, endpoint_id, secret, hint, created_at)
     values (ostinato.new_id(v_now), v_id, secret, secret_hint, v_now);
+    perform ostinato_internal.record('rotate', 'webhook', name, v_endpoint.tenant_id,
+                                     detail => json_build_object('overlap_seconds', overlap_seconds));
 end
 $$;
 
@@ -222,10 +235,12 @@ returns void
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_id constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
+    v_endpoint constant webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
 begin
     update webhook_endpoint e set state = 'paused', reason = left(pause_webhook_endpoint.reason, 500),
-        changed_at = ostinato.now() where e.id = v_id;
+        changed_at = ostinato.now() where e.id = v_endpoint.id;
+    perform ostinato_internal.record('pause', 'webhook', name, v_endpoint.tenant_id,
+                                     why => pause_webhook_endpoint.reason);
 end
 $$;
 
@@ -236,11 +251,12 @@ returns integer
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_id constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
+    v_endpoint constant webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
 begin
     update webhook_endpoint e set state = 'active', reason = null, failing_since = null, changed_at = ostinato.now()
-    where e.id = v_id;
-    return ostinato_internal.release_held_webhooks(v_id, most);
+    where e.id = v_endpoint.id;
+    perform ostinato_internal.record('resume', 'webhook', name, v_endpoint.tenant_id);
+    return ostinato_internal.release_held_webhooks(v_endpoint.id, most);
 end
 $$;
 
@@ -266,9 +282,10 @@ create function ostinato.remove_webhook_endpoint(name text, tenant_id text defau
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_id constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
+    v_endpoint constant webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
 begin
-    delete from webhook_endpoint e where e.id = v_id;
+    delete from webhook_endpoint e where e.id = v_endpoint.id;
+    perform ostinato_internal.record('remove', 'webhook', name, v_endpoint.tenant_id);
 end
 $$;
 
@@ -354,10 +371,11 @@ begin
           -- An endpoint is told of what gets its position while it exists: no clock has a say in it.
           and l.position > e.from_position
     ), new_message as (
-        insert into webhook_message (id, tenant_id, event_id, event_type, correlation_id, body, created_at)
+        insert into webhook_message (id, tenant_id, event_id, event_type, correlation_id, body, created_at, subject)
         select ostinato.new_id(v_now), v.tenant_id, v.id::text, v.type, v.correlation_id,
-               ostinato_internal.cloudevent_of(v, w.position), v_now
+               ostinato_internal.cloudevent_of(v, w.position), v_now, v.subject
         from (select distinct w.event_id, w.position from wanted w) w join event v on v.id = w.event_id
+        where v.erased_at is null
         on conflict (tenant_id, event_id) do nothing
         returning id, tenant_id, event_id
     ), message as (
@@ -365,6 +383,7 @@ begin
         union all
         select m.id, m.tenant_id, m.event_id from webhook_message m
         where exists (select from wanted w where w.tenant_id = m.tenant_id and w.event_id::text = m.event_id)
+          and m.body <> '{}'  -- erased
     )
     insert into webhook_delivery (id, tenant_id, endpoint_id, message_id, seq, ordering_key, state, created_at)
     select ostinato.new_id(v_now), w.tenant_id, w.endpoint_id, w.message_id, w.position, w.ordering_key,
@@ -400,6 +419,7 @@ declare
     v_keys     text[];
     v_threads  text[];
     v_attempts integer[];
+    v_subjects text[];
     v_jobs     bigint[];
 begin
     if cardinality(ids) = 0 then
@@ -407,14 +427,16 @@ begin
     end if;
     select array_agg(json_build_object('delivery', d.id)::text order by i.n), array_agg(d.tenant_id order by i.n),
            array_agg('endpoint-' || e.id order by i.n), array_agg(m.correlation_id order by i.n),
-           array_agg((e.retry ->> 'max_attempts')::integer order by i.n)
-    into v_args, v_tenants, v_keys, v_threads, v_attempts
+           array_agg((e.retry ->> 'max_attempts')::integer order by i.n),
+           array_agg(ostinato_internal.subject_token(m.subject) order by i.n)
+    into v_args, v_tenants, v_keys, v_threads, v_attempts, v_subjects
     from unnest(ids) with ordinality i (id, n) join webhook_delivery d on d.id = i.id
     join webhook_endpoint e on e.id = d.endpoint_id
     join webhook_message m on m.id = d.message_id;
     v_jobs := array(select ostinato.enqueue_jobs('{webhooks.deliver}', v_args, queues => '{webhooks}',
                                                  tenant_ids => v_tenants, correlation_ids => v_threads,
-                                                 limit_keys => v_keys, max_attempts => v_attempts));
+                                                 limit_keys => v_keys, max_attempts => v_attempts,
+                                                 subjects => v_subjects));
     update webhook_delivery d set state = 'pending', job_id = n.job_id, settled_at = null
     from unnest(ids, v_jobs) n (id, job_id) where d.id = n.id;
 end
@@ -613,14 +635,18 @@ declare
 begin
     v_ids := array(select d.id from webhook_delivery d where d.id = any (ids) and d.endpoint_id = v_endpoint.id
                      and d.state in ('delivered', 'dead')
+                     -- What was erased is not sent again.
+                     and exists (select from webhook_message m where m.id = d.message_id and m.body <> '{}')
                    order by d.seq, d.id for update);
-    perform ostinato.cancel_job(d.job_id, 'delivered anew') from webhook_delivery d
+    perform ostinato_internal.cancel_job(d.job_id, 'delivered anew') from webhook_delivery d
         join dead_letter l on l.job_id = d.job_id
     where d.id = any (v_ids);
     update webhook_delivery d
     set state = case v_endpoint.state when 'active' then 'waiting' else 'held' end, job_id = null, settled_at = null
     where d.id = any (v_ids);
     perform ostinato_internal.start_webhook_jobs(array(select ostinato_internal.startable_webhooks(v_ids)));
+    perform ostinato_internal.record('redeliver', 'webhook', name, v_endpoint.tenant_id, count => cardinality(v_ids),
+                                     filter => json_build_object('deliveries', ids[1:100]));
     return cardinality(v_ids);
 end
 $$;

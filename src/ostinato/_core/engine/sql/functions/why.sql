@@ -18,6 +18,7 @@ begin
     perform ostinato_internal.check_job(why.job_id);
     case
     when v_state in ('done', 'cancelled', 'dead') then
+        return query select * from ostinato_internal.why_erased(why.job_id);
         return query select * from ostinato_internal.why_ended(why.job_id);
     when v_state = 'running' then
         return query select * from ostinato_internal.why_running(why.job_id);

@@ -21,7 +21,8 @@ begin
         'outbound.send', json_build_object('message_id', v_message.id),
         queue => 'outbound_' || lower(v_message.channel), run_at => start_send.run_at, tenant_id => v_message.tenant_id,
         correlation_id => coalesce(v_message.correlation_id, 'outbound-' || v_message.id),
-        limit_key => 'sender-' || v_message.sender_id);
+        limit_key => 'sender-' || v_message.sender_id,
+        subject => v_message.subject_id);  -- what a provider answers may name the person
     update message m set job_id = v_job where m.tenant_id = v_message.tenant_id and m.id = v_message.id;
     return v_job;
 end

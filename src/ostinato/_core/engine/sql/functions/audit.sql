@@ -1,0 +1,137 @@
+-- The audit: who did what to the engine, when, to how much, and why. One entry for each action of an operator, written
+-- in the transaction of the action: what rolls back leaves none, and what commits has one.
+--
+-- Every verb that changes something for people calls `record` once, after its work. Verbs call each other's work
+-- (ostinato_internal.cancel_job, …), never each other, so that a verb for many jobs leaves one entry with a filter and
+-- a count. A test lists the verbs: a new one is recorded, or said not to be an operator's.
+--
+-- Who acts is, in this order:
+--   user      app.current_user_id, which the API sets with the key's id (enter_tenant)
+--   operator  app.actor, which the command line sets: user@host, or what --as says (act_as)
+--   login     the role that is logged in, for people in psql and programs that say nothing
+-- `login` and the time are the server's in each case, and nobody can choose them. What a handler or the engine itself
+-- does in a worker is no action of an operator: the sessions of workers, known by their application name, record
+-- nothing, and what a handler did is in the trail of its job. Whoever may write the tables (ostinato_worker) can go
+-- around the verbs: that is the login's trust, not the audit's.
+
+-- Says who acts in the rest of the transaction, and why; null leaves what is there.
+create function ostinato.act_as(actor text default null, reason text default null) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    if actor is not null then
+        perform ostinato_internal.check_name('actor', actor), set_config('app.actor', actor, true);
+    end if;
+    if reason is not null then
+        perform ostinato_internal.check_reason(reason), set_config('app.reason', reason, true);
+    end if;
+end
+$$;
+
+-- Refuses a reason that is empty or longer than a paragraph.
+create function ostinato_internal.check_reason(reason text) returns void language plpgsql immutable as $$
+begin
+    if length(reason) not between 1 and 1000 then
+        raise exception using errcode = 'OS400',
+            message = format('a reason must be 1 to 1000 characters, got %s', length(reason)),
+            detail = json_build_object('field', 'reason', 'length', length(reason)), hint = 'Say it shorter.';
+    end if;
+end
+$$;
+
+-- Who acts, as the audit names it.
+create function ostinato_internal.actor() returns text language sql stable as $$
+    select coalesce(nullif(pg_catalog.current_setting('app.current_user_id', true), ''),
+                    nullif(pg_catalog.current_setting('app.actor', true), ''), session_user)
+$$;
+
+-- Writes down an action of an operator. Without a tenant it is that of the jobs, if they have one; a tenant's own
+-- actions are always its own. At most 10,000 jobs are listed; `count` has all. `why` is the reason that the verb itself
+-- was given.
+create function ostinato_internal.record(
+    verb text, noun text, target text default null, tenant_id text default null, job_ids bigint[] default null,
+    count bigint default 1, filter json default null, detail json default null, why text default null
+) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_variable
+declare
+    v_user constant text := nullif(current_setting('app.current_user_id', true), '');
+    v_said constant text := nullif(current_setting('app.actor', true), '');
+begin
+    if current_setting('application_name') in ('ostinato/worker', 'ostinato/handler', 'ostinato/warden') then
+        return;
+    end if;
+    if not ostinato_internal.sees_all() then
+        tenant_id := ostinato_internal.own_tenant();
+        if tenant_id = '' then
+            return;  -- nobody's session sees no rows, and so changed none
+        end if;
+    elsif tenant_id is null then
+        select case when count(distinct j.tenant_id) = 1 then min(j.tenant_id) end into tenant_id
+        from job j where j.id = any (job_ids);
+    end if;
+    insert into audit_entry (id, at, count, key_id, tenant_id, verb, noun, target, actor, actor_type, login, program,
+                             correlation_id, reason, job_ids, filter, detail)
+    values (ostinato_internal.first_id(ostinato_internal.real_clock()) + nextval('audit_id_seq'),
+            ostinato_internal.real_clock(), coalesce(count, 0),
+            case when v_user is not null then nullif(current_setting('app.key_id', true), '')::bigint end,
+            tenant_id, verb, noun, target, ostinato_internal.actor(),
+            case when v_user is not null then 'user' when v_said is not null then 'operator' else 'login' end,
+            session_user, '', ostinato.correlation(null),
+            left(coalesce(nullif(current_setting('app.reason', true), ''), why), 1000),
+            nullif(job_ids[1:10000], '{}'), json_strip_nulls(filter), json_strip_nulls(detail));
+end
+$$;
+
+-- Records an action of an operator that no verb of the engine is: of an application, for example. In the transaction
+-- of the action.
+create function ostinato.note_action(
+    verb text, noun text, target text default null, tenant_id text default null, job_ids bigint[] default null,
+    count bigint default 1, filter json default null, detail json default null
+) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato_internal.check_name('verb', verb), ostinato_internal.check_name('noun', noun);
+    if octet_length(concat(filter, detail)) > 16384 or length(target) > 1000 then
+        raise exception using errcode = 'OS400', message = format('the entry of %s %s is too large', verb, noun),
+            detail = json_build_object('verb', verb, 'noun', noun),
+            hint = 'A target has 1,000 characters at the most, filter and detail together 16 kB.';
+    end if;
+    perform ostinato_internal.record(verb, noun, target, tenant_id, job_ids, count, filter, detail);
+end
+$$;
+
+-- What operators did, newest first: entries before the id `before` that match every filter (null = any). A target is a
+-- name, or the id of a job. A tenant sees its own. At most 100 jobs of an entry are listed.
+create function ostinato.list_audit(
+    actor text default null, verb text default null, target text default null, since timestamptz default null,
+    tenant_id text default null, before bigint default null, most integer default 50
+) returns setof ostinato_data.audit_line language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_tenant constant text := ostinato_internal.tenant_filter(list_audit.tenant_id);
+    v_job    constant bigint := substring(list_audit.target from '^\d{1,18}$')::bigint;
+begin
+    return query
+    select e.id, e.at, e.actor, e.actor_type, e.key_id, e.verb, e.noun, e.target, e.count, e.reason, e.tenant_id,
+           e.correlation_id, e.login, e.program, e.job_ids[1:100], e.filter, e.detail
+    from audit_entry e
+    where (list_audit.actor is null or e.actor = list_audit.actor)
+      and (list_audit.verb is null or e.verb = list_audit.verb)
+      and (list_audit.target is null or e.target = list_audit.target or e.job_ids @> array[v_job])
+      and (list_audit.since is null or e.at >= list_audit.since) and (v_tenant is null or e.tenant_id = v_tenant)
+      and (list_audit.before is null or e.id < list_audit.before)
+    order by e.id desc limit least(greatest(most, 1), 1001);
+end
+$$;
+
+-- The actions of operators on some jobs, and those of a correlation id, as lines of the trail.
+create function ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer)
+returns setof ostinato_data.trail_line language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select e.at, 7::smallint, 'action', e.verb || ' ' || e.noun, 'recorded', e.tenant_id,
+           case when cardinality(e.job_ids) = 1 then e.job_ids[1] end, null::integer, e.id::text,
+           json_build_object('by', e.actor, 'key_id', e.key_id, 'count', e.count, 'reason', e.reason,
+                             'target', case when e.job_ids is null then e.target end)
+    from audit_entry e where e.job_ids && $1 or e.correlation_id = $2 order by e.id limit $3
+$$;

@@ -1,0 +1,56 @@
+"""`/api/v1/engine/audit` lists what operators did to the tenant's jobs, schedules, keys and webhooks."""
+
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import AwareDatetime
+
+from ostinato._core.engine import audit
+from ostinato._core.engine.audit import Entry
+from ostinato._core.web.caller import Who
+from ostinato._core.web.routes import Router
+from ostinato._faces.api.permissions import ENGINE_READ
+from ostinato._faces.api.views import JOB, PREFIX, Before, Limit, Name, Page, View, page_of, read_json, shows
+
+router = Router(prefix=PREFIX, tags=["audit"])
+
+
+@shows(
+    Entry,
+    without=["login", "program"],
+    id=JOB,
+    actor="ann",
+    key_id=7,
+    verb="cancel",
+    noun="job",
+    target=str(JOB),
+    count=1,
+    reason="the order was withdrawn",
+    job_ids=[JOB],
+    detail={"was": "ready"},
+)
+class EntryView(View):
+    """One action of an operator."""
+
+
+class AuditPage(Page[EntryView]):
+    """Actions of operators, newest first."""
+
+
+@router.get("/audit", needs=ENGINE_READ)
+async def list_audit(
+    caller: Who,
+    *,
+    actor: Name = None,
+    verb: Name = None,
+    target: Name = None,
+    since: Annotated[AwareDatetime | None, Query(description="Not before this time.", examples=[None])] = None,
+    before: Before = None,
+    limit: Limit = 50,
+) -> AuditPage:
+    """What operators did that concerns the tenant, newest first."""
+    async with caller.transaction() as conn:
+        rows = await audit.list_entries(
+            conn, actor=actor, verb=verb, target=target, since=since, before=before, most=limit + 1, loads=read_json
+        )
+    return page_of(AuditPage, rows, limit)

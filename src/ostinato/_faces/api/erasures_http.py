@@ -1,0 +1,47 @@
+"""`/api/v1/engine/erasures` blanks everything that the engine keeps about a person of the tenant."""
+
+from dataclasses import asdict
+
+from pydantic import Field
+
+from ostinato._core.engine import audit, erasure
+from ostinato._core.engine.erasure import Certificate
+from ostinato._core.web.caller import Who
+from ostinato._core.web.routes import Router
+from ostinato._faces.api.job_views import Because
+from ostinato._faces.api.permissions import ENGINE_ERASE
+from ostinato._faces.api.views import PREFIX, Checked, View, shows
+
+MAX_SUBJECT = 1_000
+
+router = Router(prefix=PREFIX, tags=["audit"])
+
+
+class ErasureRequest(Checked):
+    """Whom to erase."""
+
+    subject: str = Field(min_length=1, max_length=MAX_SUBJECT, examples=["customer-7"])
+    """The person, as jobs and events named it."""
+    preview: bool = False
+    """Only count."""
+    keep_live: bool = False
+    """Leave jobs alone that wait or run."""
+    reason: Because | None = Field(default=None, examples=["request 4711"])
+    """Why, for the audit."""
+
+
+@shows(Certificate, by="ann", erased={"job": 3, "event": 1}, cancelled=1, running=0, waiting=0)
+class CertificateView(View):
+    """What was erased where; no word of the person is in it."""
+
+
+@router.post("/erasures", needs=ENGINE_ERASE)
+async def erase_subject(caller: Who, body: ErasureRequest) -> CertificateView:
+    """Blank everything about a person. Safe to repeat, until the certificate is `complete`."""
+    async with caller.transaction() as conn:
+        if body.reason is not None:
+            await audit.act_as(conn, reason=body.reason)
+        made = await erasure.erase(
+            conn, body.subject, tenant_id=caller.tenant_id, preview=body.preview, keep_live=body.keep_live
+        )
+    return CertificateView.of(**asdict(made))
