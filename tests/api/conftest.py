@@ -16,9 +16,11 @@ from ostinato._core.db import migrate
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine import keys
 from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.worker.enrol import declare_kinds
+from ostinato._faces.api.metrics_page import metrics_app
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.server import build
 from tests.conftest import copy_of_engine, note_called_functions
@@ -35,6 +37,8 @@ class Api:
     parts: Parts
     admin: psycopg.AsyncConnection[Any]
     http: httpx.AsyncClient
+    worker: Client
+    """What a worker may do, and the API may not."""
     _keys: dict[tuple[str, str, tuple[str, ...]], str] = field(default_factory=dict)
 
     async def key(self, tenant: str = "acme", *roles: str, subject: str = "tester") -> str:
@@ -42,10 +46,16 @@ class Api:
         wanted = roles or ("admin",)
         known = (tenant, subject, wanted)
         if known not in self._keys:
-            async with self.parts.client.connection() as conn:
+            async with self.worker.connection() as conn:
                 made = await keys.create(conn, tenant_id=tenant, subject=subject, roles=wanted)
             self._keys[known] = made.key
         return self._keys[known]
+
+    async def metrics(self) -> httpx.Response:
+        """The page for Prometheus, which has an address of its own."""
+        transport = httpx.ASGITransport(metrics_app(self.parts), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://metrics.test") as http:
+            return await http.get("/metrics")
 
     async def call(
         self,
@@ -88,7 +98,7 @@ def api_apps() -> tuple[App, ...]:
 def api_database(shared_server: Server, api_urls: Urls) -> Database:
     """The database of the API; a test module may have its own way to it."""
     urls = api_urls
-    return Database(urls.worker, urls.admin, listen_url=urls.worker, server=shared_server)
+    return Database(urls.worker, urls.admin, listen_url=urls.worker, server=shared_server, api_url=urls.api)
 
 
 @pytest.fixture
@@ -103,9 +113,10 @@ async def api(
         await psycopg.AsyncConnection.connect(api_urls.admin, autocommit=True) as admin,
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
+        Client(api_database, api_settings) as worker,
     ):
         await admin.execute(EMPTY)
         await admin.execute(OPEN, opened("app.task", "app.other", "shop.ship", "shop.count", "till.ring", app_q="q"))
         await declare_kinds(admin, api_apps)
-        yield Api(app, parts, admin, http)
+        yield Api(app, parts, admin, http, worker)
         await note_called_functions(admin)

@@ -10,6 +10,7 @@ import uvicorn
 
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.server import build
+from ostinato._faces.cli.serve.listening import config_of
 
 
 @contextmanager
@@ -20,7 +21,8 @@ def serving(parts: Parts) -> Iterator[str]:
     # is kept waits 40 ms for the client to acknowledge its head.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # A connection that the server closes just when a client uses it again would be an error of the test.
-    config = uvicorn.Config(build(parts), log_config=None, access_log=False, lifespan="on", timeout_keep_alive=3600)
+    config = config_of(build(parts), 30)
+    config.lifespan, config.timeout_keep_alive = "on", 3600
     server = uvicorn.Server(config)
     ready = threading.Event()
     startup = server.startup

@@ -17,6 +17,7 @@ from ostinato._core.web.routes import Router
 
 BUY = Permission("shop.buy", ("customer", "admin"), "order things")
 
+ORDERS = Declaration(exclude=("note",))
 APP = App("shop", http="tests.api.shop:router")
 router = Router(prefix="/shop", tags=["shop"])
 
@@ -44,10 +45,28 @@ class Ordered(BaseModel):
 @router.post("/orders", needs=BUY, status_code=202, raises=IDEMPOTENT, responses={202: {"model": Ordered}})
 async def order(caller: Who, key: Key, body: Order) -> Response:
     """Order something, once for each key."""
-    async with key.once(caller, declaration=Declaration(exclude=("note",))) as once:
+    async with key.once(caller, declaration=ORDERS) as once:
         if once.is_new:
             job_id = await enqueue(once.conn, NewJob("shop.ship", body.model_dump_json()))
             once.reply(202, Ordered(job_id=job_id, item=body.item), {"X-Shop": "open"})
+    return once.response()
+
+
+@router.post("/shared-orders", needs=BUY, status_code=202, raises=IDEMPOTENT, include_in_schema=False)
+async def order_for_all(caller: Who, key: Key, body: Order) -> Response:
+    """Order something; whoever of the tenant asks again gets the answer."""
+    async with key.once(caller, shared=True) as once:
+        if once.is_new:
+            once.reply(202, {"item": body.item})
+    return once.response()
+
+
+@router.post("/loose-orders", needs=BUY, status_code=202, raises=IDEMPOTENT, include_in_schema=False)
+async def order_anything(caller: Who, key: Key, body: dict[str, Any]) -> Response:
+    """Order something, in words of one's own."""
+    async with key.once(caller) as once:
+        if once.is_new:
+            once.reply(202, {"item": str(body.get("item"))})
     return once.response()
 
 

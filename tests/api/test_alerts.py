@@ -34,7 +34,7 @@ def api_apps() -> tuple[App, ...]:
 
 
 async def evaluated(api: Api) -> None:
-    async with api.parts.client.connection() as conn:
+    async with api.worker.connection() as conn:
         await alerts.declare(conn, ["shop"], api.parts.apps[0].alerts)
         await alerts.evaluate(conn, timedelta(0))
 
@@ -74,7 +74,7 @@ async def test_another_tenant_sees_its_own_only(api: Api) -> None:
 
 
 async def test_the_history_comes_in_pages_newest_first(api: Api) -> None:
-    async with api.parts.client.connection() as conn:
+    async with api.worker.connection() as conn:
         await enqueue(conn, NewJob("app.task", tenant_id="acme", queue="mail"))
         await enqueue(conn, NewJob("app.task", tenant_id="acme", queue="post"))
     await evaluated(api)
@@ -105,6 +105,9 @@ async def test_who_does_not_operate_sees_no_alert(api: Api, path: str) -> None:
 
 
 async def test_an_api_that_watches_raises_the_alarm_when_no_worker_lives(api: Api) -> None:
+    """As a role that is no worker; what is watched was declared with the schema, or by a worker once."""
+    async with api.worker.connection() as conn:
+        await alerts.declare(conn, ["shop"], api.parts.apps[0].alerts)
     parts = Parts(api.parts.database, api.parts.settings, apps=api.parts.apps, watches=True)
     watching = build(parts)
 

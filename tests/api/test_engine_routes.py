@@ -61,13 +61,13 @@ class Floor:
     worker: UUID | None = None
 
     async def add(self, tenant: str = "acme", kind: str = "app.task", **options: Value) -> int:
-        async with self.api.parts.client.connection() as conn:
+        async with self.api.worker.connection() as conn:
             return await enqueue(conn, NewJob(kind, tenant_id=tenant, **options))
 
     async def run(self, tenant: str = "acme", **options: Value) -> Job:
         """A job in the hands of a worker."""
         await self.add(tenant, **options)
-        async with self.api.parts.client.connection() as conn:
+        async with self.api.worker.connection() as conn:
             if self.worker is None:
                 self.worker = await workers.register(conn, "floor", ["default"], ["app.task"], 60)
             (job,) = await claims.claim(conn, self.worker, "default", 1, kinds=None)
@@ -77,13 +77,13 @@ class Floor:
         """A job that gave up."""
         job = await self.run(tenant, **options)
         error = json.dumps({"type": "ValueError", "message": f"secret of {tenant}"})
-        async with self.api.parts.client.connection() as conn:
+        async with self.api.worker.connection() as conn:
             await claims.fail(conn, [job], [Failure(None, error, signature, "permanent")], [5])
         return job.id
 
     async def tell(self, tenant: str, type_: str, **options: Value) -> int:
         event = NewEvent(type_, '{"order": 7}', "shop", tenant_id=tenant, **options)
-        async with self.api.parts.client.connection() as conn:
+        async with self.api.worker.connection() as conn:
             return await outbox.emit(conn, event)
 
     async def state(self, job_id: int) -> str:
@@ -154,7 +154,7 @@ async def test_a_filter_that_cannot_be_is_named(api: Api, params: dict[str, Any]
 
 async def test_a_job_is_shown_with_all_that_belongs_to_it(api: Api, floor: Floor) -> None:
     job = await floor.run(args='{"invoice": 7}', correlation_id="req-1", limit_key="k")
-    async with api.parts.client.connection() as conn:
+    async with api.worker.connection() as conn:
         await steps.save(conn, [NewStep(job, 1, "charge", '{"paid": true}', 12)])
     event = await floor.tell("acme", "order.paid", correlation_id="req-1")
     await floor.tell("other", "order.paid", correlation_id="req-1")
@@ -456,7 +456,7 @@ async def test_queues_and_workers_are_seen_without_jobs_of_others(api: Api, floo
 
 
 async def test_schedules_are_listed_and_shown_with_their_fires(api: Api) -> None:
-    async with api.parts.client.connection() as conn:
+    async with api.worker.connection() as conn:
         for name, tenant in (("a", "acme"), ("b/2", "acme"), ("c é", "acme"), ("a", "other")):
             await schedules.upsert(
                 conn, Schedule(name, "app.task", {"n": 7}, cron="30 8 * * *", zone="Asia/Tokyo", tenant_id=tenant)
@@ -538,7 +538,7 @@ async def test_nothing_of_another_tenant_is_in_any_answer(api: Api, floor: Floor
     await floor.bury("other", signature="zeta-sig")
     await floor.add("other", kind="zeta.kind", queue="zeta-queue", correlation_id="zeta-corr")
     event = await floor.tell("other", "zeta.event", correlation_id="zeta-corr")
-    async with api.parts.client.connection() as conn:
+    async with api.worker.connection() as conn:
         zeta = Schedule("zeta-plan", "zeta.kind", cron="0 8 * * *", tenant_id="other")
         await schedules.upsert(conn, zeta)
     mine = await floor.add()
@@ -601,7 +601,7 @@ async def test_a_wrong_method_on_a_verb_is_refused_as_such(api: Api) -> None:
 async def test_two_tenants_work_side_by_side_over_a_real_socket(
     shared_server: Server, api_urls: Urls, api: Api
 ) -> None:
-    database = Database(api_urls.worker, api_urls.admin, api_urls.worker, server=shared_server)
+    database = Database(api_urls.worker, api_urls.admin, api_urls.worker, server=shared_server, api_url=api_urls.api)
     texts = {tenant: await api.key(tenant, "ops") for tenant in ("acme", "other")}
     with serving(Parts(database, Settings(), apps=(APP,))) as url:
         async with httpx.AsyncClient(base_url=url + ENGINE) as http:

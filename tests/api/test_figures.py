@@ -14,7 +14,7 @@ def api_apps() -> tuple[App, ...]:
 
 
 async def read(api: Api) -> dict[tuple[str, ...], float]:
-    page = await api.http.get("/metrics")
+    page = await api.metrics()
     assert page.status_code == 200
     return {
         (sample.name, *sample.labels.values()): sample.value

@@ -1,6 +1,8 @@
 """What every request meets first: ids, limits, bad bytes, errors as problems, the log line."""
 
 import json
+import socket
+import struct
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -8,11 +10,15 @@ import httpx
 import pytest
 from structlog.typing import EventDict
 
+from ostinato._core.base.metrics import HTTP_REQUESTS
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.parts import Parts
 from tests.api import shop
 from tests.api.conftest import Api
+from tests.api.live import serving
+from tests.waiting import until_async
 
 PROBLEM = "application/problem+json"
 
@@ -208,6 +214,28 @@ async def test_answers_are_not_sniffed_or_stored(api: Api) -> None:
     seen = await api.http.get("/health/live")
     assert seen.headers["x-content-type-options"] == "nosniff"
     assert seen.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("how", ["reset", "close"])
+async def test_a_caller_that_leaves_a_real_socket_in_the_middle_of_a_body_is_no_500(api: Api, how: str) -> None:
+    """5 of 5 were an error line with a traceback and a 500, before any key was looked at."""
+    parts = Parts(api.parts.database, api.parts.settings, apps=api.parts.apps)
+    head = "POST /shop/orders HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
+    head += f"authorization: Bearer {await api.key()}\r\n"
+
+    def counted() -> dict[str, float]:
+        return {labels[2]: value for labels, _, value in parts.recorder.series(HTTP_REQUESTS)}
+
+    with serving(parts) as url:
+        for _ in range(5):
+            caller = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
+            caller.sendall(f'{head}content-length: 100\r\n\r\n{{"item"'.encode())
+            if how == "reset":
+                caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            caller.close()
+        await until_async(lambda: sum(counted().values()) == 5)
+
+    assert counted() == {"499": 5}
 
 
 async def test_a_caller_that_leaves_in_the_middle_of_a_body_is_no_error(api: Api, logs: list[EventDict]) -> None:

@@ -47,7 +47,7 @@ async def test_ready_is_no_when_the_schema_does_not_fit(api: Api) -> None:
 
 async def test_metrics_have_the_engine_and_this_process(api: Api) -> None:
     await api.http.get("/health/live")
-    page = await api.http.get("/metrics")
+    page = await api.metrics()
     assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert re.search(
         r'^ostinato_http_requests_total\{method="GET",path="/health/live",status="200"\} 1\.0$', page.text, re.MULTILINE

@@ -5,6 +5,8 @@ import asyncio
 import httpx
 import pytest
 
+from ostinato._core.base.answers import Answer
+from ostinato._core.engine import idempotency
 from ostinato._core.runtime.handlers.app import App
 from tests.api import shop
 from tests.api.conftest import Api
@@ -78,6 +80,58 @@ async def test_keys_belong_to_tenants_and_routes(api: Api) -> None:
     seen = await api.call("POST", "/shop/slow-orders", json={"item": "pie"}, headers=headers)
     assert seen.status_code == 202
     assert await jobs(api) == 2
+
+
+async def test_an_answer_is_replayed_only_to_the_subject_that_got_it(api: Api) -> None:
+    """A key of operations got the answer that another subject of the tenant had."""
+    headers = {"Idempotency-Key": "k-1"}
+    other = {"Authorization": f"Bearer {await api.key('acme', 'admin', subject='somebody')}"}
+    first = await api.call("POST", "/shop/orders", json={"item": "tea"}, headers=headers)
+
+    theirs = await api.http.post("/shop/orders", json={"item": "tea"}, headers=headers | other)
+    again = await api.call("POST", "/shop/orders", json={"item": "tea"}, headers=headers)
+
+    assert (theirs.status_code, theirs.json()["code"]) == (422, "idempotency_conflict")
+    assert theirs.json()["values"]["fields"] == ["caller.subject"]
+    assert "tester" not in theirs.text
+    assert again.content == first.content
+    assert await jobs(api) == 1
+
+
+async def test_a_caller_cannot_say_who_it_is_in_the_body(api: Api) -> None:
+    headers = {"Idempotency-Key": "k-1"}
+    other = {"Authorization": f"Bearer {await api.key('acme', 'admin', subject='somebody')}"}
+    body = {"item": "tea", "caller.subject": "tester"}
+
+    await api.call("POST", "/shop/loose-orders", json=body, headers=headers)
+    theirs = await api.http.post("/shop/loose-orders", json=body, headers=headers | other)
+
+    assert theirs.status_code == 422
+
+
+async def test_a_route_may_share_its_answers_with_all_of_the_tenant(api: Api) -> None:
+    headers = {"Idempotency-Key": "k-1"}
+    other = {"Authorization": f"Bearer {await api.key('acme', 'admin', subject='somebody')}"}
+    first = await api.call("POST", "/shop/shared-orders", json={"item": "tea"}, headers=headers)
+
+    theirs = await api.http.post("/shop/shared-orders", json={"item": "tea"}, headers=headers | other)
+
+    assert theirs.headers["idempotency-replayed"] == "true"
+    assert theirs.content == first.content
+
+
+async def test_an_answer_from_before_there_were_subjects_is_still_replayed(api: Api) -> None:
+    """A client that retries over an upgrade has no second effect."""
+    headers = {"Idempotency-Key": "k-1"}
+    async with api.worker.for_tenant("acme").transaction() as conn:
+        begun = await idempotency.begin(conn, "POST /shop/orders", "k-1", {"item": "tea"}, shop.ORDERS)
+        assert isinstance(begun, idempotency.New)
+        await idempotency.finish(conn, begun, Answer(202, b'{"job_id":1,"item":"tea"}', ()))
+
+    again = await api.call("POST", "/shop/orders", json={"item": "tea"}, headers=headers)
+
+    assert (again.status_code, again.headers["idempotency-replayed"]) == (202, "true")
+    assert await jobs(api) == 0
 
 
 async def test_what_is_begun_stays_in_flight_until_it_is_answered(api: Api) -> None:

@@ -20,7 +20,7 @@ ROLES = (
     "system",
     "somebody",
 )
-PUBLIC = {"/health/live", "/health/ready", "/metrics", "/docs", "/docs/start.js", "/problems/{code}"}
+PUBLIC = {"/health/live", "/health/ready", "/docs", "/docs/start.js", "/problems/{code}"}
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def api_apps() -> tuple[App, ...]:
 
 async def test_each_tenant_sees_its_own_counts(api: Api) -> None:
     for tenant, count in (("acme", 2), ("bolt", 1)):
-        async with api.parts.client.for_tenant(tenant).transaction() as conn:
+        async with api.worker.for_tenant(tenant).transaction() as conn:
             for _ in range(count):
                 await enqueue(conn, NewJob("till.ring", "{}"))
 

@@ -31,7 +31,8 @@ def api_settings() -> Settings:
 def api_database(shared_server: Server, api_urls: Urls) -> Iterator[Database]:
     with bouncer.own_folder() as folder, bouncer.in_front_of(shared_server, folder, connections=2) as port:
         pooled = bouncer.through(api_urls.worker, port)
-        yield Database(url=pooled, admin_url=api_urls.admin, listen_url=None, pooled=True)
+        api_url = bouncer.through(api_urls.api, port)
+        yield Database(url=pooled, admin_url=api_urls.admin, listen_url=None, pooled=True, api_url=api_url)
 
 
 async def test_a_thousand_requests_of_two_tenants_leak_nothing(api: Api) -> None:

@@ -92,28 +92,6 @@ def test_callers_do_not_share_a_bucket() -> None:
     assert limit.take(("a", "b")).allowed
 
 
-def test_what_is_given_back_can_be_taken_again() -> None:
-    limit = RateLimit("default", 2, clock=Time())
-    limit.take("a")
-    limit.take("a")
-
-    limit.give_back("a")
-    limit.give_back("nobody")
-
-    assert [limit.take("a").allowed for _ in range(2)] == [True, False]
-
-
-def test_a_bucket_is_never_fuller_than_full() -> None:
-    clock = Time()
-    limit = RateLimit("default", 5, clock=clock)
-    limit.take("a")
-    clock.now += 100_000
-    limit.give_back("a")
-    limit.give_back("a")
-
-    assert sum(limit.take("a").allowed for _ in range(20)) == 5
-
-
 def test_a_clock_that_goes_back_locks_nobody_out_for_long() -> None:
     clock = Time(1000)
     limit = RateLimit("default", 60, clock=clock)

@@ -15,7 +15,7 @@ def test_no_request_that_can_be_made_breaks_the_document(shared_server: Server, 
     shop.may_end.set()
     with psycopg.connect(api_urls.admin, autocommit=True) as admin:
         admin.execute(EMPTY)
-    database = Database(api_urls.worker, api_urls.admin, api_urls.worker, server=shared_server)
+    database = Database(api_urls.worker, api_urls.admin, api_urls.worker, server=shared_server, api_url=api_urls.api)
 
     cases = fuzz(
         database,

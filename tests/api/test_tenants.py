@@ -39,6 +39,6 @@ async def test_settings_never_leak_from_one_request_to_the_next(api: Api) -> Non
         await api.key(f"t{number}", "admin")
     for start in range(0, 200, 20):
         await asyncio.gather(*(ask(start + n) for n in range(20)))
-    async with api.parts.client.connection() as conn:
+    async with api.worker.connection() as conn:
         left = await conn.execute("select current_user::text, coalesce(current_setting('app.tenant_id', true), '')")
         assert await left.fetchone() == ("ostinato_worker", "")

@@ -68,7 +68,7 @@ async def world(
 ) -> AsyncIterator[World]:
     """A running API with both, and providers that know where it is."""
     urls = chain_urls
-    database = Database(urls.worker, urls.admin, urls.worker, server=shared_server)
+    database = Database(urls.worker, urls.admin, urls.worker, server=shared_server, api_url=urls.api)
     for name, value in providers.settings(sandbox.url).items():
         monkeypatch.setenv(name, value)
     providers.reset()

@@ -130,7 +130,12 @@ def place(_urls: Urls) -> Iterator[Place]:
 @pytest.fixture
 def environ(place: Place) -> dict[str, str]:
     """What a process needs to find the database."""
-    return {"OSTINATO_DATABASE_URL": place.urls.worker, "OSTINATO_ADMIN_URL": place.urls.admin}
+    urls = place.urls
+    return {
+        "OSTINATO_DATABASE_URL": urls.worker,
+        "OSTINATO_ADMIN_URL": urls.admin,
+        "OSTINATO_API_DATABASE_URL": urls.api,
+    }
 
 
 @pytest.fixture

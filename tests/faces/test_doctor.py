@@ -30,7 +30,7 @@ SLOT = {"slot": "second", "status": "extended", "bytes": 2**31}
 DURABLE = ("fsync", "full_page_writes")
 ROLES = [
     {"name": name, "superuser": False, "bypasses_rls": False}
-    for name in ("ostinato_owner", "ostinato_tenant", "ostinato_worker")
+    for name in ("ostinato_owner", "ostinato_tenant", "ostinato_worker", "ostinato_api")
 ]
 
 
@@ -76,6 +76,7 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
             "replication",
             "slots",
             "roles",
+            "API login",
             "connection",
             "encryption",
             "connections",
@@ -130,6 +131,16 @@ def test_a_worker_that_connects_as_a_superuser_is_a_failure(shell: Shell, place:
 
     assert found["roles"]["level"] == "fail"
     assert "use a URL with ostinato_worker" in found["roles"]["hint"]
+
+
+@pytest.mark.usefixtures("_durable")
+def test_an_api_that_logs_in_as_a_worker_is_warned_of(shell: Shell) -> None:
+    old = Shell(shell.env | {"OSTINATO_API_DATABASE_URL": ""})
+
+    found = findings(old)
+
+    assert found["API login"]["level"] == "warn"
+    assert "OSTINATO_API_DATABASE_URL" in found["API login"]["hint"]
 
 
 def test_a_table_without_forced_row_security_is_a_failure(shell: Shell, place: Place) -> None:
@@ -191,7 +202,10 @@ JUDGEMENTS: list[tuple[str, Callable[[], Finding]]] = [
     ("fail", lambda: checks.slots([SLOT | {"status": "lost", "bytes": None}], "16GB")),
     ("ok", lambda: checks.roles(ROLES, "ostinato_worker")),
     ("fail", lambda: checks.roles(ROLES[:2], "ostinato_tenant")),
-    ("fail", lambda: checks.roles([*ROLES[:2], ROLES[2] | {"bypasses_rls": True}], "x")),
+    ("fail", lambda: checks.roles(ROLES[:3], "ostinato_worker")),
+    ("fail", lambda: checks.roles([*ROLES[:3], ROLES[3] | {"bypasses_rls": True}], "x")),
+    ("ok", lambda: checks.api_login("ostinato_api", is_worker=False)),
+    ("warn", lambda: checks.api_login("ostinato_worker", is_worker=True)),
     ("ok", lambda: checks.row_security([])),
     ("fail", lambda: checks.row_security(["job"])),
     ("ok", lambda: checks.machines([])),

@@ -59,6 +59,7 @@ class Outside:
         return {
             "OSTINATO_DATABASE_URL": self.urls.worker,
             "OSTINATO_ADMIN_URL": self.urls.admin,
+            "OSTINATO_API_DATABASE_URL": self.urls.api,
             "PYTHONPATH": self.path,
         }
 
@@ -151,7 +152,8 @@ def test_its_route_is_answered_and_its_job_runs_in_the_demo(outside: Outside) ->
 
 
 def test_its_metric_is_on_the_page(outside: Outside) -> None:
-    assert "ostinato_laundry_washed " in outside.get("/metrics").text
+    assert "ostinato_laundry_washed " in httpx.get(outside.ready["metrics"], trust_env=False, timeout=60).text
+    assert outside.get("/metrics").status_code == 404
     assert "ostinato_laundry_washed " in outside.run("metrics", "--prometheus").stdout
 
 

@@ -116,8 +116,11 @@ def test_two_databases_at_once_are_refused(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("url", ["postgresql://ada:sesame@db/app", "postgresql://ada@db/app?password=sesame"])
-def test_a_password_on_the_command_line_is_refused_and_not_repeated(shell: Shell, url: str) -> None:
-    said = shell.fails("jobs", "list", "--database-url", url)
+@pytest.mark.parametrize("command", [("jobs", "list"), ("db", "migrate"), ("db", "sql"), ("api",), ("doctor",)])
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(
+    shell: Shell, command: tuple[str, ...], url: str
+) -> None:
+    said = shell.fails(*command, "--database-url", url)
 
     assert "OSTINATO_DATABASE_URL" in said
     assert "sesame" not in said

@@ -14,8 +14,10 @@ from typing import Any
 
 import httpx
 import psutil  # type: ignore[import-untyped]
+import psycopg
 import pytest
 
+from ostinato._core.db import embedded
 from ostinato._core.runtime.installed import installed_apps
 from ostinato.lab.sandbox.server import stand_ins
 from tests.faces import canary
@@ -103,6 +105,26 @@ def test_ready_means_that_everything_answers(demo: Demo) -> None:
     assert health.json()["status"] == "ok"
     assert sandbox.json() == {"sandbox": [each.name for each in stand_ins(installed_apps())]}
     assert len(demo.ready["workers"]) == 1
+
+
+@pytest.mark.slow
+def test_the_metrics_have_an_address_of_their_own(demo: Demo) -> None:
+    page = httpx.get(demo.ready["metrics"], trust_env=False, timeout=60)
+
+    assert page.status_code == 200
+    assert "ostinato_workers 1.0" in page.text
+    assert httpx.get(f"{demo.ready['url']}/metrics", trust_env=False, timeout=60).status_code == 404
+
+
+@pytest.mark.slow
+def test_the_api_is_no_worker_in_the_database(demo: Demo) -> None:
+    """By default, without a setting: what it is connected as sees no tenant."""
+    demo.get(f"{API}/jobs")
+    sessions = "select distinct usename::text from pg_stat_activity where application_name = 'ostinato/api'"
+    with embedded.attach(demo.folder / ".ostinato") as server, psycopg.connect(server.admin_url) as conn:
+        found = conn.execute(sessions).fetchall()
+
+    assert found == [("ostinato_api",)]
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ FUNCTIONS = [
     "next_api_key_id()",
     "create_api_key(1, sha256('x'), 'acme', 'me', '{ops}')",
     "find_api_key(1)",
+    "match_api_keys('{1}', array[sha256('x')])",
     "note_api_key_use('{1}')",
     "list_api_keys()",
     "lock_api_key(1)",

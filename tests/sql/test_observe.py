@@ -44,6 +44,38 @@ def test_every_figure_is_declared_and_every_declared_one_is_told(db: Session) ->
     assert {f"ostinato_{name}" for name in told} == {gauge.name for gauge in ENGINE_GAUGES}
 
 
+def test_labels_that_tenants_make_up_are_one_on_the_page(db: Session) -> None:
+    db.call("configure_queue", name="letters")
+    db.worker(queues=["mail"], kinds=["app.task"])
+    for queue in ("letters", "mail", "default", "patient-Zebulon", "patient-Erasme"):
+        db.enqueue(queue=queue, tenant_id="acme")
+    db.call("subscribe", name="receipts")
+    db.call("subscribe", name="patient-Zebulon", tenant_id="acme")
+
+    found = {(row["name"], row["label"]): row["value"] for row in db.call("observe_declared")}
+
+    ready = {label: value for (name, label), value in found.items() if name == "queue_ready_jobs"}
+    assert ready == {"default": 1, "letters": 1, "mail": 1, "other": 2}
+    assert not [label for _, label in found if "patient" in label]
+    assert {label for name, label in found if name == "subscription_lag_seconds"} == {"receipts", "other"}
+
+
+def test_the_page_has_the_same_figures_for_what_is_declared(db: Session) -> None:
+    db.call("configure_queue", name="letters")
+    db.enqueue(queue="letters")
+    db.worker(queues=["letters"])
+
+    def shown(function: str) -> set[tuple[str, str, float]]:
+        rows = db.call(function)
+        return {
+            (r["name"], r["label"], r["value"])
+            for r in rows
+            if r["name"] not in ("dead_tuples", "xmin_age_transactions")
+        }
+
+    assert shown("observe_declared") == shown("observe")
+
+
 def test_a_subscription_that_is_behind_shows(db: Session, clock: Clock) -> None:
     db.call("subscribe", name="receipts")
     db.call(

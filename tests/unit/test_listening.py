@@ -15,7 +15,9 @@ import pytest
 import uvicorn
 
 from ostinato._core.base.errors import NotConfigured
-from ostinato._faces.cli.serve.listening import checked_tls, config_of, listen, url_of
+from ostinato._core.base.proxies import Proxies
+from ostinato._core.base.settings import Settings
+from ostinato._faces.cli.serve.listening import checked_tls, config_of, listen, listen_for_metrics, url_of
 from ostinato._faces.cli.serve.listening_limits import HalfOpen
 from tests.waiting import until
 
@@ -101,6 +103,79 @@ def test_half_requests_of_one_address_are_closed_from_the_oldest_on() -> None:
             everything(caller)
         answer = httpx.post(url_of(sock), content=b"whole", trust_env=False, timeout=60)
         assert answer.text == "5"
+
+
+class Connection:
+    """A connection that owes us the rest of a request."""
+
+    def __init__(self, limits: HalfOpen, address: str) -> None:
+        self.limits, self.address = limits, address
+        self.closed = False
+
+    def refuse(self, _: bytes) -> None:
+        self.closed = True
+        self.limits.remove(self, self.address)  # type: ignore[arg-type]
+
+
+def test_800_half_requests_of_one_address_do_not_stay_at_default_settings() -> None:
+    """800 were all still open after 12 s."""
+    limits = HalfOpen()
+    callers: list[Any] = [Connection(limits, "203.0.113.9") for _ in range(800)]
+    for number, caller in enumerate(callers):
+        limits.add(caller, caller.address, number / 100)
+    other: Any = Connection(limits, "198.51.100.1")
+    limits.add(other, other.address, 7.9)
+
+    limits.add(callers[-1], callers[-1].address, 12.0)
+
+    assert sum(not caller.closed for caller in callers) == limits.most_of_address == 256
+    assert not other.closed
+    assert (limits.head_seconds, limits.body_seconds, limits.head_bytes) == (10.0, 120.0, 65_536)
+
+
+def test_a_trusted_proxy_stands_for_many_callers() -> None:
+    limits = HalfOpen(most_of_address=3, young_seconds=0.0, proxies=Proxies.parse("10.0.0.0/8"))
+    callers: list[Any] = [Connection(limits, "10.0.0.7") for _ in range(10)]
+
+    for number, caller in enumerate(callers):
+        limits.add(caller, caller.address, float(number))
+
+    assert not any(caller.closed for caller in callers)
+
+
+def test_bytes_that_begin_no_request_do_not_keep_a_connection() -> None:
+    """An empty line ended the time of an idle connection, and began no other."""
+    limits = HalfOpen(head_seconds=0.2)
+    with serving(limits) as sock, socket.create_connection(sock.getsockname()) as caller:
+        caller.sendall(HEAD + b"content-length: 2\r\n\r\nok")
+        caller.recv(65_536)
+        caller.sendall(b"\r\n")
+
+        assert b"HTTP/1.1 408" in everything(caller)
+
+
+def test_an_idle_connection_is_kept_longer_than_proxies_keep_theirs_and_no_header_is_believed() -> None:
+    config = config_of(echo, 1.0)  # type: ignore[arg-type]
+
+    assert (config.timeout_keep_alive, config.proxy_headers) == (75, False)
+
+
+def test_a_slow_body_is_told_so() -> None:
+    with serving(HalfOpen(body_seconds=0.2)) as sock, socket.create_connection(sock.getsockname()) as caller:
+        caller.sendall(HEAD + b"content-length: 9\r\n\r\nhalf")
+
+        assert everything(caller).startswith(b"HTTP/1.1 408")
+
+
+def test_the_page_of_metrics_takes_the_next_free_port() -> None:
+    with listen("127.0.0.1", 0) as taken:
+        first = taken.getsockname()[1]
+        with listen_for_metrics(Settings(api_metrics_port=first)) or pytest.fail("there is a page") as sock:
+            assert first < sock.getsockname()[1] < first + 64
+    assert listen_for_metrics(Settings(api_metrics_port=0)) is None
+    with pytest.raises(NotConfigured, match="metrics page") as caught:
+        listen_for_metrics(Settings(api_metrics_host="203.0.113.9"))
+    assert "api_metrics_host" in (caught.value.hint or "")
 
 
 def test_callers_that_come_all_at_once_are_served() -> None:

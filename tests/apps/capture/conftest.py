@@ -64,7 +64,7 @@ def migrated(shared_server: Server) -> Database:
     with psycopg.connect(urls.admin, autocommit=True) as conn:
         conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
         conn.execute("select ostinato.use_test_clock()")
-    return Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server)
+    return Database(urls.worker, urls.admin, urls.worker, server=shared_server, api_url=urls.api)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def world(sandbox: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
 class Api:
     """A running API, and the means to call it as anybody."""
 
-    parts: Parts
+    vault: Vault
     http: httpx.AsyncClient
     _keys: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
@@ -135,7 +135,7 @@ class Api:
     ) -> httpx.Response:
         known = (tenant, user, role)
         if known not in self._keys:
-            async with self.parts.client.connection() as conn:
+            async with self.vault.client.connection() as conn:
                 made = await keys.create(conn, tenant_id=tenant, subject=user, roles=[role])
             self._keys[known] = made.key
         bearer = {"Authorization": f"Bearer {self._keys[known]}"}
@@ -157,7 +157,7 @@ async def serving_api(vault: Vault, settings: Settings) -> AsyncIterator[Api]:
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
     ):
-        yield Api(app.state.parts, http)
+        yield Api(vault, http)
 
 
 @pytest.fixture

@@ -219,12 +219,19 @@ async def test_the_source_and_the_request_are_on_record(api: Api, vault: Vault) 
     assert rows == [("192.0.2.7", 202, SEED.capture_id, True)]
 
 
-async def test_what_a_client_says_of_its_address_is_kept_only_if_it_is_one(vault: Vault) -> None:
-    """Whoever comes from this machine is taken for a proxy, and its header for the truth."""
+@pytest.mark.parametrize(
+    ("trusted", "expected"),
+    [("", ["127.0.0.1"] * 3), ("127.0.0.1", ["127.0.0.1", "2001:db8::1", "192.0.2.99"])],
+    ids=["nobody", "a proxy"],
+)
+async def test_what_is_said_of_an_address_is_kept_only_if_a_trusted_proxy_says_it(
+    vault: Vault, trusted: str, expected: list[str]
+) -> None:
+    """Whoever came from this machine was taken for a proxy, and its header for the truth."""
     async with vault.client.connection() as conn:
         made = await keys.create(conn, tenant_id=TENANT, subject=USER, roles=["capture"])
     sent = await body(vault)
-    parts = Parts(vault.database, Settings(), apps=(APP,))
+    parts = Parts(vault.database, Settings(api_trusted_proxies=trusted), apps=(APP,))
     with serving(parts) as url:
         async with httpx.AsyncClient(base_url=url) as http:
             for told in ("<script>", "2001:DB8::1", "192.0.2.99"):
@@ -232,7 +239,7 @@ async def test_what_a_client_says_of_its_address_is_kept_only_if_it_is_one(vault
                 answer = await http.post(PATH, json=sent, headers=headers)
                 assert answer.is_success
     kept = await vault.rows("select source_ip from vault_secure.capture_audit_log order by seq")
-    assert kept == [(None,), ("2001:db8::1",), ("192.0.2.99",)]
+    assert [row[0] for row in kept] == expected
 
 
 @pytest.fixture
@@ -252,14 +259,14 @@ async def test_who_asks_too_often_is_429(api: Api, vault: Vault) -> None:
 async def test_a_capture_that_stays_locked_is_503_and_may_be_tried_again(vault: Vault) -> None:
     options = quote("-c lock_timeout=200ms")
     sign = "&" if "?" in vault.database.url else "?"
-    impatient = dataclasses.replace(vault.database, url=f"{vault.database.url}{sign}options={options}")
+    impatient = dataclasses.replace(vault.database, api_url=f"{vault.database.api_url}{sign}options={options}")
     parts = Parts(impatient, Settings(), apps=(APP,))
     app = build(parts)
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://api.test") as http,
     ):
-        async with parts.client.connection() as conn:
+        async with vault.client.connection() as conn:
             made = await keys.create(conn, tenant_id=TENANT, subject=USER, roles=["capture"])
         headers = {"Authorization": f"Bearer {made.key}"}
         sent = await body(vault)

@@ -12,6 +12,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.server import build
@@ -74,7 +75,7 @@ def sources(registers: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
 async def place(shared_server: Server, enrichment_urls: Urls, sources: Running) -> AsyncIterator[Place]:
     """Everything but a worker, which a test starts when it wants one."""
     urls = enrichment_urls
-    database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server)
+    database = Database(urls.worker, urls.admin, urls.worker, server=shared_server, api_url=urls.api)
     # 500 requests at once share 20 connections: on a slow machine the last one waits for long. Of
     # each test its own, because a process reads the settings of its applications once.
     settings = Settings(api_rate_per_minute=1_000_000, call_timeout_seconds=60)
@@ -85,9 +86,10 @@ async def place(shared_server: Server, enrichment_urls: Urls, sources: Running) 
         await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
+        Client(database, parts.settings) as worker,
     ):
         await admin.execute(EMPTY)
         await admin.execute(PARTITIONS)
-        engine = Engine(database, parts.client, admin)
-        yield Place(Api(app, parts, admin, http), Lab(engine, APP), sources)
+        engine = Engine(database, worker, admin)
+        yield Place(Api(app, parts, admin, http, worker), Lab(engine, APP), sources)
         await note_called_functions(admin)

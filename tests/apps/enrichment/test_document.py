@@ -22,7 +22,7 @@ def test_no_request_that_can_be_made_breaks_the_document(
     with psycopg.connect(urls.admin, autocommit=True) as admin:
         admin.execute(EMPTY)
         admin.execute(PARTITIONS)
-    database = Database(urls.worker, urls.admin, urls.worker, server=shared_server)
+    database = Database(urls.worker, urls.admin, urls.worker, server=shared_server, api_url=urls.api)
 
     cases = fuzz(
         database,

@@ -218,9 +218,8 @@ def sandbox(providers: Providers) -> Iterator[Running]:
 
 @pytest.fixture(scope="session")
 def outbound_database(shared_server: Server, outbound_urls: Urls) -> Database:
-    return Database(
-        url=outbound_urls.worker, admin_url=outbound_urls.admin, listen_url=outbound_urls.worker, server=shared_server
-    )
+    urls = outbound_urls
+    return Database(urls.worker, urls.admin, urls.worker, server=shared_server, api_url=urls.api)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,10 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from ostinato._core.base.settings import Settings
 from ostinato._core.engine import alerts
+from ostinato._faces.api.metrics_page import MetricsPage
+from ostinato._faces.api.parts import Parts
 from ostinato.apps.outbound import APP, metrics
 from ostinato.observe import dashboard
 from tests.apps.outbound.conftest import World
@@ -154,11 +157,13 @@ async def test_everybody_reads_the_figures_of_all_tenants_together(world: World)
     await world.message(TO)
     await world.work()
 
-    page = await world.http.get("/metrics")
+    parts = Parts(world.engine.database, Settings(), apps=(APP,))
+    async with parts.client:
+        page = bytes((await MetricsPage(parts).read()).body).decode()
 
     found = {
         (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(page.text)
+        for family in text_string_to_metric_families(page)
         for sample in family.samples
         if sample.name.startswith("ostinato_outbound_")
     }

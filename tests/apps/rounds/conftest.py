@@ -49,9 +49,8 @@ def rounds_urls(shared_server: Server) -> Urls:
 @pytest.fixture
 async def town(shared_server: Server, rounds_urls: Urls) -> AsyncIterator[Town]:
     """Groups of a tenant, jobs to run, and a clock."""
-    database = Database(
-        url=rounds_urls.worker, admin_url=rounds_urls.admin, listen_url=rounds_urls.worker, server=shared_server
-    )
+    urls = rounds_urls
+    database = Database(urls.worker, urls.admin, urls.worker, server=shared_server, api_url=urls.api)
     async with (
         await psycopg.AsyncConnection.connect(rounds_urls.admin, autocommit=True) as admin,
         Client(database) as client,

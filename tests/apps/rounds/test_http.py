@@ -2,6 +2,7 @@
 
 from ostinato._core.engine import keys
 from ostinato._core.web.routes import Route
+from ostinato._faces.api.metrics_page import MetricsPage
 from ostinato.apps.rounds import APP
 from ostinato.apps.rounds.http import router
 from tests.apps.rounds.town import TENANT, Api
@@ -190,7 +191,7 @@ async def test_another_tenant_finds_nothing(api: Api) -> None:
 async def test_every_route_lets_its_roles_in_and_no_others(api: Api) -> None:
     tried = 0
     bearers = {}
-    async with api.parts.client.connection() as conn:
+    async with api.town.engine.client.connection() as conn:
         for role in ("member", "organizer", "admin", "ops", "somebody"):
             made = await keys.create(conn, tenant_id=TENANT, subject="x", roles=[role])
             bearers[role] = {"Authorization": f"Bearer {made.key}"}
@@ -220,7 +221,7 @@ async def test_the_figures_tell_what_the_jobs_did(api: Api) -> None:
     assert list(found) == ["create", "open", "close"]
     assert (found["create"]["groups"], found["create"]["failed"]) == (1, 1)
     await api.call("GET", "/figures", status=403, role="admin")  # they are those of all tenants
-    page = (await api.http.get("/metrics")).text
+    page = bytes((await MetricsPage(api.parts).read()).body).decode()
     for line in (
         'ostinato_rounds_groups{job="create"} 1.0',
         'ostinato_rounds_failures{error="ostinato_error",job="create"} 1.0',

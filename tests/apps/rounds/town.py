@@ -234,7 +234,7 @@ class Api:
         """Ask as somebody; the answer must have this status."""
         known = (tenant, user, role)
         if known not in self._keys:
-            async with self.parts.client.connection() as conn:
+            async with self.town.engine.client.connection() as conn:
                 made = await keys.create(conn, tenant_id=tenant, subject=user, roles=[role])
             self._keys[known] = made.key
         bearer = {"Authorization": f"Bearer {self._keys[known]}"} | (headers or {})

@@ -13,6 +13,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.server import build
@@ -76,7 +77,7 @@ async def office(
     }.items():
         monkeypatch.setenv(f"OSTINATO_WATCHFOLDER_{name}", value)
     urls = watchfolder_urls
-    database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server)
+    database = Database(urls.worker, urls.admin, urls.worker, server=shared_server, api_url=urls.api)
     parts = Parts(database, Settings(api_rate_per_minute=1_000_000), apps=(APP,))
     app = build(parts)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
@@ -84,8 +85,9 @@ async def office(
         await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
+        Client(database, parts.settings) as worker,
     ):
         await admin.execute(EMPTY)
-        lab = Lab(Engine(database, parts.client, admin), APP)
-        yield Office(Api(app, parts, admin, http), lab, tmp_path / "root")
+        lab = Lab(Engine(database, worker, admin), APP)
+        yield Office(Api(app, parts, admin, http, worker), lab, tmp_path / "root")
         await note_called_functions(admin)

@@ -16,6 +16,13 @@ async def count(conn: AsyncConnection[Any]) -> int:
     return int(row[0]) if row else 0
 
 
+async def washed(conn: AsyncConnection[Any]) -> int:
+    """How many baskets were washed, by all tenants together."""
+    found = await conn.execute(statement("tests.faces.laundry", "sql/queries.sql", "washed"))
+    row = await found.fetchone()
+    return int(row[0]) if row else 0
+
+
 async def add(conn: AsyncConnection[Any], tenant: str, speed: int) -> None:
     """Note a basket."""
     text = statement("tests.faces.laundry", "sql/queries.sql", "add")

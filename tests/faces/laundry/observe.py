@@ -16,7 +16,7 @@ WASHED = Gauge("ostinato_laundry_washed", "Baskets that were washed.")
 async def record(conn: AsyncConnection[Any]) -> Recorder:
     """What all tenants washed."""
     recorder = Recorder()
-    recorder.set(WASHED, await database.count(conn))
+    recorder.set(WASHED, await database.washed(conn))
     return recorder
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar, get_type_hints
 
 from ostinato._core.base.errors import InvalidInput, SettingsError
 from ostinato._core.base.extras import app_names
+from ostinato._core.base.proxies import Proxies
 from ostinato._core.base.redact import MASK
 from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.base.sections import (
@@ -55,6 +56,9 @@ class Settings:
         None, "PostgreSQL 15 to 18 as a URL, several hosts included. Unset: the embedded server."
     )
     admin_url: str | None = setting(None, "URL that migrations use, of a role that may create. Unset: `database_url`.")
+    api_database_url: str | None = setting(
+        None, "URL that the API uses, of the role ostinato_api. Unset: `database_url`, whose role sees every tenant."
+    )
     listen_url: str | None = setting(
         None, "Direct URL for the one LISTEN connection. Unset: `database_url`; if pooled, only polling."
     )
@@ -120,6 +124,15 @@ class Settings:
     )
     api_rate_per_minute: int = setting(
         6000, "Requests a minute that one key may make of one API process.", low=1, high=10_000_000
+    )
+    api_trusted_proxies: str = setting(
+        "",
+        "Proxies whose X-Forwarded-For the API believes: networks or addresses, such as `10.1.0.0/16,"
+        " 127.0.0.1`. Empty: none, and a caller is who is connected.",
+    )
+    api_metrics_host: str = setting("127.0.0.1", "Address that the API's metrics page listens on.")
+    api_metrics_port: int = setting(
+        9464, "Port of the API's metrics page; the next free one from there on. 0: no page.", low=0, high=65_535
     )
     oidc_issuer: str | None = setting(None, "Issuer whose tokens (JWT) the API takes. Unset: none.")
     oidc_audience: str | None = setting(None, "Audience that those tokens must be for.")
@@ -253,19 +266,21 @@ def _check_pairs(settings: Settings) -> None:
             f"({settings.expiry_seconds:g}), or one late heartbeat would kill a healthy worker",
             hint=f"Set expiry_seconds to {3 * settings.beat_seconds:g} or more.",
         )
-    try:
-        parse_allowed(settings.webhooks_allow_private)
-    except InvalidInput as error:
-        raise SettingsError(f"webhooks_allow_private: {error.message}", hint=error.hint) from None
     if settings.secret_key is not None:
         parse_keys(settings.secret_key, "secret_key")
+    for name, parse in (("webhooks_allow_private", parse_allowed), ("api_trusted_proxies", Proxies.parse)):
+        try:
+            parse(getattr(settings, name))
+        except InvalidInput as error:
+            raise SettingsError(f"{name}: {error.message}", hint=error.hint) from None
     if settings.pooled and settings.database_url is None:
         raise SettingsError(
             "pooled is set, but database_url is not: the embedded server has no pooler",
             hint="Set database_url to the pooler's address, or leave pooled out.",
         )
-    if settings.admin_url is not None and settings.database_url is None:
-        raise SettingsError(
-            "admin_url is set, but database_url is not: workers would use the embedded server",
-            hint="Set database_url as well.",
-        )
+    for name in ("admin_url", "api_database_url"):
+        if getattr(settings, name) is not None and settings.database_url is None:
+            raise SettingsError(
+                f"{name} is set, but database_url is not: workers would use the embedded server",
+                hint="Set database_url as well.",
+            )

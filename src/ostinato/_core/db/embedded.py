@@ -30,6 +30,7 @@ from psycopg import sql
 from ostinato._core.base.errors import EmbeddedError
 from ostinato._core.db import cluster as clusters
 from ostinato._core.db.cluster import Cluster, CommandFailed
+from ostinato._core.db.serverconf import ROLES
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.superuser import SUPERUSER, password_file
 
@@ -50,6 +51,7 @@ class Urls:
     owner: str
     worker: str
     tenant: str
+    api: str
 
 
 class Server:
@@ -105,7 +107,7 @@ class Server:
 
     def urls(self, database: str = DATABASE) -> Urls:
         """The addresses of one of the server's databases."""
-        roles = (SUPERUSER, "ostinato_owner", "ostinato_worker", "ostinato_tenant")
+        roles = (SUPERUSER, *ROLES)
         return Urls(*(_url(self.cluster, role, database) for role in roles))
 
     def create_database(self, name: str, *, template: str = "template1") -> Urls:

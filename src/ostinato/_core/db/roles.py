@@ -1,8 +1,10 @@
-"""The three roles and the three schemas that everything else needs.
+"""The four roles and the three schemas that everything else needs.
 
     ostinato_owner    owns the schemas and migrates them
     ostinato_worker   runs jobs of all tenants, and may act as one of them
     ostinato_tenant   enqueues and sees the rows of one tenant
+    ostinato_api      is what the API logs in as: it acts as one tenant at a time, and is no worker, so
+                      that `reset role` inside a tenant's transaction shows nothing of another
 
 None of them is a superuser or bypasses row-level security: the row policies are real.
 """
@@ -10,7 +12,7 @@ None of them is a superuser or bypasses row-level security: the row policies are
 import asyncio
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import AsyncConnection, sql
@@ -88,10 +90,27 @@ async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False)
         elif to_migrate and name == "ostinato_owner" and not fits:
             problems.append("the connected role may not act as ostinato_owner")
         elif name == "ostinato_tenant" and not fits:
-            problems.append("ostinato_worker may not act as ostinato_tenant")
+            problems.append("ostinato_worker or ostinato_api may not act as ostinato_tenant")
+        elif name == "ostinato_api" and not fits:
+            problems.append("ostinato_api is a member of ostinato_worker, so the API sees every tenant")
         elif name in SCHEMAS and not fits:
             problems.append(f"schema {name} does not belong to ostinato_owner")
     return problems
+
+
+class Login(NamedTuple):
+    """The role of a connection."""
+
+    role: str
+    is_worker: bool
+    """Whether it sees every tenant."""
+
+
+async def login(conn: AsyncConnection[Any]) -> Login:
+    """Which role is connected."""
+    with translated():
+        row = await (await conn.execute(statement(*FILE, "login"))).fetchone()
+    return Login(*row) if row else Login("?", is_worker=False)
 
 
 async def _refused(conn: AsyncConnection[Any]) -> NotConfigured:

@@ -11,7 +11,7 @@ from ostinato._core.db.osuser import myself
 
 FILE = "ostinato.conf"
 INCLUDE = f"include_if_exists '{FILE}'"
-ROLES = ("ostinato_owner", "ostinato_worker", "ostinato_tenant")
+ROLES = ("ostinato_owner", "ostinato_worker", "ostinato_tenant", "ostinato_api")
 HBA = """\
 # Written by Ostinato at every start: over the socket, and as whom pg_ident.conf says. The superuser
 # is not in that map: it needs the password of superuser.pgpass.

@@ -4,9 +4,10 @@ The logic is in `sql/functions/alerts.sql`; `base.alerts` declares what an alert
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from psycopg import AsyncConnection
@@ -121,14 +122,24 @@ async def evaluate(
 
     A source that hangs is cancelled after its time; the others are still evaluated.
     """
-    changes: list[Change] = []
-    for names, is_foreign in await call(conn, "due_alerts", _read=True, every=every):
-        if is_foreign:
-            changes += await _evaluate(conn, every, names, source_seconds)
-        else:
-            rows = await call(conn, "evaluate_alerts", every=every, names=names)
-            changes += [Change(*row) for row in rows]
-    return changes
+
+    async def fail(names: list[str]) -> list[Any]:
+        problem = f"no answer within {source_seconds:g} s"
+        return await call(conn, "fail_alerts", names=names, every=every, error=problem)
+
+    due = await call(conn, "due_alerts", _read=True, every=every)
+    return await _evaluate_all(conn, due, partial(call, conn, "evaluate_alerts", every=every), fail, source_seconds)
+
+
+async def watch(conn: Connection, every: timedelta = EVERY, *, source_seconds: float = SOURCE_SECONDS) -> list[Change]:
+    """Evaluate as the role of the API, which sees no tenant: the changes name no label.
+
+    Alerts on functions that the owner did not make, or that may write, are left to workers.
+    """
+    fail = partial(call, conn, "watch_failed_alerts", every=every, seconds=source_seconds)
+    due = await call(conn, "watch_due_alerts", _read=True, every=every)
+    work = partial(call, conn, "watch_alerts", every=every)
+    return await _evaluate_all(conn, due, work, lambda names: fail(names=names), source_seconds)
 
 
 async def measure(conn: Connection, name: str) -> list[Reading]:
@@ -218,14 +229,26 @@ def as_row(alert: Alert) -> dict[str, object]:
     }
 
 
-async def _evaluate(conn: Connection, every: timedelta, names: list[str], seconds: float) -> list[Change]:
-    try:
-        async with conn.transaction():
-            await call(conn, "limit_statements", seconds=seconds)
-            rows = await call(conn, "evaluate_alerts", every=every, names=names)
-    except DatabaseUnavailable as error:
-        if sqlstate_of(error) != CANCELLED:
-            raise
-        problem = f"no answer within {seconds:g} s"
-        rows = await call(conn, "fail_alerts", names=names, every=every, error=problem)
+async def _evaluate_all(
+    conn: Connection,
+    due: list[Any],
+    work: Callable[..., Awaitable[list[Any]]],
+    fail: Callable[[list[str]], Awaitable[list[Any]]],
+    seconds: float,
+) -> list[Change]:
+    """Evaluate the groups that are due; what is an application's within a time, else it failed."""
+    rows = []
+    for names, is_foreign in due:
+        if not is_foreign:
+            rows += await work(names=names)
+            continue
+        try:
+            async with conn.transaction():
+                await call(conn, "limit_statements", seconds=seconds)
+                found = await work(names=names)
+        except DatabaseUnavailable as error:
+            if sqlstate_of(error) != CANCELLED:
+                raise
+            found = await fail(names)
+        rows += found
     return [Change(*row) for row in rows]

@@ -8,14 +8,14 @@
 
 A key is `ost_<id>_<43 characters>`: 32 random bytes, made here. The database gets the SHA-256 of
 the whole text and never the text, so the text cannot be recovered. Use a worker's connection:
-tenants cannot read keys. The logic is in `sql/functions/keys.sql`.
+tenants cannot read keys, and the API only those whose text it was sent. The logic is in `sql/functions/keys.sql`.
 """
 
 import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -36,6 +36,7 @@ __all__ = [
     "find",
     "key_id_of",
     "list_keys",
+    "match",
     "note_use",
     "prune",
     "revoke",
@@ -147,19 +148,33 @@ async def authenticate(conn: Connection, text: str) -> KeyRecord:
     `values["reason"]` is malformed, unknown, revoked or expired. Only a caller with the whole text
     learns that a key was revoked or has expired: to all others every key is unknown.
     """
-    match = TEXT.fullmatch(text)
-    if match is None:
-        raise Unauthenticated(
-            "this is not an API key: one looks like ost_7_ and 43 more characters", reason="malformed"
-        )
-    found = await find(conn, int(match[1]))
-    # Compared in any case, so that the time to answer does not reveal which ids exist.
-    same = hmac.compare_digest(NO_HASH if found is None else found.hash, _hash_of(text))
-    if found is None or not same:
-        raise Unauthenticated("the API key is not known", reason="unknown")
-    if not found.usable:
-        raise Unauthenticated(_ended(found), reason=found.state, key_id=found.id)
+    (found,) = await match(conn, [text])
+    if isinstance(found, Unauthenticated):
+        raise found
     return found
+
+
+async def match(conn: Connection, texts: Sequence[str]) -> list[KeyRecord | Unauthenticated]:
+    """The keys of some texts, or the error of each that is none, by one query.
+
+    The database hands out only keys whose hash was shown to it, so that the role of the API reads
+    no key that nobody sent.
+    """
+    ids = [_id_in(text) for text in texts]
+    hashes = [_hash_of(text) for text in texts]  # also of what is none: as much work for either
+    asked = [(key_id, hash_) for key_id, hash_ in zip(ids, hashes, strict=True) if key_id is not None]
+    found: dict[int | None, KeyRecord] = {}
+    if asked:
+        rows = await call_as(
+            conn,
+            class_row(KeyRecord),
+            "match_api_keys",
+            _read=True,
+            key_ids=[key_id for key_id, _ in asked],
+            hashes=[hash_ for _, hash_ in asked],
+        )
+        found = {row.id: row for row in rows}
+    return [_judged(text, hash_, found.get(key_id)) for text, hash_, key_id in zip(texts, hashes, ids, strict=True)]
 
 
 async def note_use(conn: Connection, key_ids: Collection[int]) -> int:
@@ -243,7 +258,28 @@ async def _new_text(conn: Connection) -> tuple[int, str]:
 
 
 def _hash_of(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+
+
+def _id_in(text: str) -> int | None:
+    """The id in the text of a key, if there can be such a key."""
+    match = TEXT.fullmatch(text)
+    return None if match is None or int(match[1]) > LARGEST_ID else int(match[1])
+
+
+def _judged(text: str, hash_: bytes, found: KeyRecord | None) -> KeyRecord | Unauthenticated:
+    """The key that was found for a text, or why it opens nothing."""
+    if TEXT.fullmatch(text) is None:
+        return Unauthenticated(
+            "this is not an API key: one looks like ost_7_ and 43 more characters", reason="malformed"
+        )
+    # Compared in any case, so that the time to answer does not reveal which ids exist.
+    same = hmac.compare_digest(NO_HASH if found is None else found.hash, hash_)
+    if found is None or not same:
+        return Unauthenticated("the API key is not known", reason="unknown")
+    if not found.usable:
+        return Unauthenticated(_ended(found), reason=found.state, key_id=found.id)
+    return found
 
 
 def _check_id(key_id: int) -> None:

@@ -37,11 +37,16 @@ async def figures(conn: Connection) -> list[Figure]:
     return [Figure(*row) for row in await call(conn, "observe", _read=True)]
 
 
+async def declared(conn: Connection) -> list[Figure]:
+    """The figures by declared labels only: what tenants made up is the label "other"."""
+    return [Figure(*row) for row in await call(conn, "observe_declared", _read=True)]
+
+
 async def record(conn: Connection) -> Recorder:
-    """The figures as gauges, ready for `metrics.render`."""
+    """The figures as gauges for `metrics.render`, by declared labels only."""
     gauges = {gauge.name.removeprefix(PREFIX): gauge for gauge in ENGINE_GAUGES}
     recorder = Recorder()
-    for name, label, value in await figures(conn):
+    for name, label, value in await declared(conn):
         if name in gauges:
             gauge = gauges[name]
             recorder.set(gauge, value, *((label,) if gauge.labels else ()))

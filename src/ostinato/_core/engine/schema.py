@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from ostinato._core.base.alerts import ENGINE_ALERTS, ENGINE_OWNER
 from ostinato._core.db.bundle import Component
 from ostinato._core.db.migrate import migrate
 from ostinato._core.db.pool import connect
-from ostinato._core.engine import upkeep
+from ostinato._core.engine import alerts, upkeep
 
 ENGINE = Component.of("engine", "ostinato._core.engine", "ostinato", "ostinato_internal")
 
@@ -22,5 +23,6 @@ async def install(
     """
     done = await migrate(url, [ENGINE, *components], wait_seconds=wait_seconds)
     async with await connect(url, role="migrate") as conn:
+        await alerts.declare(conn, [ENGINE_OWNER], ENGINE_ALERTS)  # before any worker is there to do it
         actions = await upkeep.run(conn, retention_days)
     return [*done, *(f"{action.action} {action.target}" for action in actions)]

@@ -57,6 +57,12 @@ async def protect(conn: Connection, entity: str, tenant_column: str = "tenant_id
     await call(conn, "protect_table", entity=entity, tenant_column=tenant_column)
 
 
+async def refuse_filtered_reads(conn: Connection) -> None:
+    """Make a read that row-level security would filter an error, for the rest of the transaction."""
+    _in_transaction(conn, "refuse_filtered_reads")
+    await call(conn, "refuse_filtered_reads")
+
+
 def _in_transaction(conn: Connection, verb: str) -> None:
     if conn.autocommit and conn.pgconn.transaction_status == TransactionStatus.IDLE:
         raise InvalidInput(

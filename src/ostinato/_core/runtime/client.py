@@ -28,13 +28,16 @@ from ostinato._core.runtime.tenants import TenantClient, enqueue_named
 class Client:
     """A pool of connections that rings the doorbell after each commit that added jobs."""
 
-    def __init__(self, database: Database, settings: Settings | None = None, *, max_size: int = 10) -> None:
+    def __init__(
+        self, database: Database, settings: Settings | None = None, *, max_size: int = 10, role: str = "client"
+    ) -> None:
+        """`role` is how its sessions are named in the database."""
         self.database = database
         self.settings = settings or Settings()
         seconds = self.settings.call_timeout_seconds
         self._pool = Pool(
             database.url,
-            role="client",
+            role=role,
             pooled=database.pooled,
             min_size=min(2, max_size),  # one for the caller, one to ring
             max_size=max_size,

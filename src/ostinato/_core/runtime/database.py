@@ -5,6 +5,7 @@ LISTEN connection; and through a pooler alone, polling only.
 """
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
@@ -35,12 +36,14 @@ class Database:
     pooled: bool = False
     server: embedded.Server | None = None
     """The embedded server, when it is one."""
+    api_url: str | None = None
+    """For the API, of a role that is no worker; None: `url`."""
 
     @classmethod
     def embedded(cls, server: embedded.Server) -> "Database":
         """The addresses of an embedded server."""
         urls = server.urls()
-        return cls(url=urls.worker, admin_url=urls.owner, listen_url=urls.worker, server=server)
+        return cls(url=urls.worker, admin_url=urls.owner, listen_url=urls.worker, server=server, api_url=urls.api)
 
     @classmethod
     def configured(cls, settings: Settings) -> "Database":
@@ -53,7 +56,12 @@ class Database:
             admin_url=settings.admin_url or url,
             listen_url=settings.listen_url or direct,
             pooled=settings.pooled,
+            api_url=settings.api_database_url,
         )
+
+    def for_api(self) -> "Database":
+        """The same database as the API logs in to it."""
+        return self if self.api_url is None else dataclasses.replace(self, url=self.api_url, listen_url=None)
 
 
 @asynccontextmanager

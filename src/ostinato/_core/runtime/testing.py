@@ -156,7 +156,7 @@ async def engine_on(
     urls = await asyncio.to_thread(server.create_database, name, template=template)
     try:
         await migrate.migrate(urls.admin, [ENGINE, *(named(app.sql, Component) for app in apps if app.sql)])
-        database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server)
+        database = Database(urls.worker, urls.admin, urls.worker, server=server, api_url=urls.api)
         async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin:
             await call(admin, "use_test_clock")
             # A new connection, because a session takes the setting up when it starts.

@@ -14,6 +14,10 @@ other. The same request with the same key gets that answer, byte by byte, with
 request under the key gets a conflict that names the fields that differ. Without the header nothing
 is stored, and every request is new.
 
+The subject of the caller is one of those fields (`caller.subject`): an answer is replayed only to
+whom it was given, and another subject of the tenant gets a conflict. A route whose answers are for
+all of the tenant says `shared=True`.
+
 A route that has to commit before it knows its answer, because it waits for a worker, takes two
 transactions:
 
@@ -33,7 +37,7 @@ Until it is answered the key is in flight, until its lease ends; then the next c
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NoReturn
 
 from fastapi import Depends, Header, Request, Response
@@ -52,6 +56,7 @@ IDEMPOTENT = (IdempotencyConflict, RequestInFlight)
 """The errors of a route with an `Idempotency-Key`: `@router.post(…, raises=IDEMPOTENT)`."""
 CONFLICT_STATUS = 422  # as the draft of the IETF says; a contract may say another
 REPLAYED = "Idempotency-Replayed"
+SUBJECT = "caller.subject"
 MAX_KEY = 200
 
 Refuse = Callable[[AsyncConnection[Any], InFlight | Differs], Awaitable[NoReturn]]
@@ -127,10 +132,16 @@ class IdempotencyKey:
         conflict_status: int = CONFLICT_STATUS,
         ttl_seconds: float = idempotency.TTL_SECONDS,
         refuse: Refuse | None = None,
+        shared: bool = False,
     ) -> AsyncIterator[OnceHere]:
         """Open a transaction as the caller, in which the request is new or answered before."""
         async with self.begin(
-            caller, declaration=declaration, conflict_status=conflict_status, ttl_seconds=ttl_seconds, refuse=refuse
+            caller,
+            declaration=declaration,
+            conflict_status=conflict_status,
+            ttl_seconds=ttl_seconds,
+            refuse=refuse,
+            shared=shared,
         ) as made:
             yield made
             if made.held is not None:
@@ -146,12 +157,17 @@ class IdempotencyKey:
         lease_seconds: float = idempotency.LEASE_SECONDS,
         ttl_seconds: float = idempotency.TTL_SECONDS,
         refuse: Refuse | None = None,
+        shared: bool = False,
     ) -> AsyncIterator[OnceHere]:
         """Open a transaction as the caller; the key stays held after it, until `once.finish`.
 
         `refuse` raises the answer for a key that is in flight or belongs to another request, where
-        a contract fixes its body; by default the answer is a problem document.
+        a contract fixes its body; by default the answer is a problem document. With `shared` every
+        subject of the tenant gets the first answer.
         """
+        payload, rule = self.payload, declaration or Declaration()
+        if not shared:
+            payload, rule = {**payload, SUBJECT: caller.subject}, _with_subject(rule)
         async with caller.transaction() as conn:
             if self.value is None:
                 yield OnceHere(conn)
@@ -160,8 +176,8 @@ class IdempotencyKey:
                 conn,
                 self.scope,
                 self.value,
-                self.payload,
-                declaration or Declaration(),
+                payload,
+                rule,
                 lease_seconds=lease_seconds,
                 ttl_seconds=ttl_seconds,
                 wait=False,
@@ -178,6 +194,16 @@ class IdempotencyKey:
                     raise Answered(problem(refused, status=conflict_status))
                 case InFlight():
                     raise idempotency.refuse(decision)
+
+
+def _with_subject(declaration: Declaration) -> Declaration:
+    """The declaration of a request of one subject.
+
+    Another version, so that a key that was answered before there were subjects is compared by the
+    fields that both have, and still replayed.
+    """
+    include = None if declaration.include is None else (*declaration.include, SUBJECT)
+    return replace(declaration, include=include, version=-declaration.version)
 
 
 async def _key(

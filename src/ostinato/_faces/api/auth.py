@@ -10,9 +10,11 @@ kept: the cache knows it by its HMAC under a secret of this process.
 Guessing is slowed down, without slowing other callers:
 
     what is refused by its shape    costs nothing, and is not counted
-    a text that was valid before    is looked up again, whatever else its address sends
-    any other text                  at most 120 wrong guesses a minute for each address
-                                    (IPv6: network), and only a few look-ups at the same time
+    a good key or token             is let in, whatever else its address sends
+    any other text                  120 wrong guesses a minute for each address (IPv6: network),
+                                    then 429; they share one connection and its queries (`matcher`)
+
+The address is that of the true caller: behind a trusted proxy the one that the proxy saw (`front`).
 """
 
 import asyncio
@@ -22,7 +24,6 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Self
@@ -37,6 +38,7 @@ from ostinato._core.engine import keys
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.worker.loop import Loop
 from ostinato._core.web.caller import Caller
+from ostinato._faces.api.matcher import Matcher
 from ostinato._faces.api.ratelimit import Bounded, RateLimit
 from ostinato._faces.api.tokens import Tokens
 
@@ -47,7 +49,6 @@ REFUSED_SECONDS = 1.0
 MOST_KNOWN = 10_000
 MOST_HEADER = 8192
 GUESSES_PER_MINUTE = 120
-LOOKUPS_AT_ONCE = 4
 GUESSES = frozenset({"unknown", "signature", "kid"})
 """Refusals of texts that may be guesses; an expired key was a real one."""
 
@@ -111,7 +112,7 @@ class Authenticator:
         self._known: Bounded[bytes, Known] = Bounded(MOST_KNOWN)
         self._refused: Bounded[bytes, Refused] = Bounded(MOST_KNOWN)
         self._lookups: dict[bytes, asyncio.Task[Known]] = {}
-        self._strangers = asyncio.Semaphore(LOOKUPS_AT_ONCE)
+        self._matcher = Matcher(client)
         self._loop = Loop("key_uses", self.uses.write)
         self._writing: asyncio.Task[None] | None = None
 
@@ -124,6 +125,7 @@ class Authenticator:
     async def __aexit__(self, *_: object) -> None:
         for task in list(self._lookups.values()):
             task.cancel()
+        await self._matcher.close()
         if self.tokens is not None:
             await self.tokens.keys.close()
         self._loop.stop()
@@ -183,42 +185,35 @@ class Authenticator:
             raise refused.again()
         task = self._lookups.get(mark)
         if task is None:
-            address = network(request) if known is None else None
-            if address is not None:
-                self._admit(address)
-            task = asyncio.create_task(self._look_up(mark, text, address))
+            task = asyncio.create_task(self._look_up(mark, text, network(request)))
             self._lookups[mark] = task
             task.add_done_callback(lambda done: self._looked_up(mark, done))
         # One look-up for all requests that wait, even if some of them are cancelled.
         return await asyncio.shield(task)
 
-    def _admit(self, address: str) -> None:
-        """Count the attempt of an unknown caller as a guess until it turns out to be valid."""
+    async def _look_up(self, mark: bytes, text: str, address: str) -> Known:
+        started = self._clock()
+        try:
+            known = await self._identify(text, started + KNOWN_SECONDS)
+        except Unauthenticated as error:
+            self._known.pop(mark, None)
+            self._refused.keep(mark, Refused(error, started + REFUSED_SECONDS))
+            if error.values.get("reason") in GUESSES:
+                self._count_guess(address)
+            raise
+        self._known.keep(mark, known)
+        return known
+
+    def _count_guess(self, address: str) -> None:
+        """Refuse a wrong guess as one too many, when its address has made too many."""
         grant = self._guesses.take(address)
         if not grant.allowed:
             self._recorder.add(HTTP_REFUSED_KEYS, "guessing")
             raise TooManyRequests(
-                "too many keys or tokens from this address were refused",
-                hint="Check the key; a good one that was used here lately works on.",
+                "too many keys or tokens from this address were refused, and this one is wrong too",
+                hint="Check the key; a good one works at any time.",
                 retry_after=grant.seconds,
             )
-
-    async def _look_up(self, mark: bytes, text: str, address: str | None) -> Known:
-        started = self._clock()
-        guessed = False
-        try:
-            async with nullcontext() if address is None else self._strangers:
-                known = await self._identify(text, started + KNOWN_SECONDS)
-        except Unauthenticated as error:
-            guessed = error.values.get("reason") in GUESSES
-            self._known.pop(mark, None)
-            self._refused.keep(mark, Refused(error, started + REFUSED_SECONDS))
-            raise
-        finally:
-            if address is not None and not guessed:
-                self._guesses.give_back(address)
-        self._known.keep(mark, known)
-        return known
 
     def _looked_up(self, mark: bytes, task: "asyncio.Task[Known]") -> None:
         del self._lookups[mark]
@@ -227,8 +222,7 @@ class Authenticator:
 
     async def _identify(self, text: str, until: float) -> Known:
         if text.startswith(KEY_PREFIX) or self.tokens is None:
-            async with self._client.connection() as conn:
-                key = await keys.authenticate(conn, text)
+            key = await self._matcher.match(text)
             caller = Caller(key.tenant_id, key.subject, frozenset(key.roles), self._client, key.id)
             ends = math.inf if key.expires_at is None else key.expires_at.timestamp()
             return Known(caller, key.id, until, ends)

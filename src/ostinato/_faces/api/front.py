@@ -18,6 +18,7 @@ from ostinato._core.base import flow
 from ostinato._core.base.errors import BodyTooLarge, MediaTypeRefused, OstinatoError, RequestRefused
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.metrics import HTTP_REQUESTS, HTTP_SECONDS, Recorder
+from ostinato._core.base.proxies import Proxies
 from ostinato._core.web.problems import problem
 
 log = get_logger("api")
@@ -25,8 +26,11 @@ log = get_logger("api")
 _CORRELATION = re.compile(r"[A-Za-z0-9._:/+=@-]{1,200}")
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _ZEROS = "0" * 32
+NO_PROXIES = Proxies()
 LEFT = 499  # the status of a request whose caller left before an answer began
-QUIET = frozenset({"/health/live", "/health/ready", "/metrics"})
+QUIET = frozenset({"/health/live", "/health/ready"})
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""Counted by name; what else a caller makes up is one label, "other"."""
 
 
 class Trace(NamedTuple):
@@ -51,13 +55,19 @@ class Front:
     """The middleware around the application."""
 
     def __init__(
-        self, app: ASGIApp, recorder: Recorder, max_body_bytes: int, larger: Mapping[tuple[str, str], int] | None = None
+        self,
+        app: ASGIApp,
+        recorder: Recorder,
+        max_body_bytes: int,
+        larger: Mapping[tuple[str, str], int] | None = None,
+        proxies: Proxies = NO_PROXIES,
     ) -> None:
         """`larger` has the routes that take larger bodies than others, by method and path."""
         self._app = app
         self._recorder = recorder
         self._most = max_body_bytes
         self._larger = dict(larger or {})
+        self._proxies = proxies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -65,6 +75,8 @@ class Front:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
+        if self._proxies.networks:
+            _see_through(scope, self._proxies)
         trace = Trace.of(headers)
         scope.setdefault("state", {})["extra_headers"] = {}
         most = max(self._most, self._larger.get((scope["method"], scope["path"]), 0))
@@ -91,8 +103,9 @@ class Front:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         path = _path(scope)
-        self._recorder.add(HTTP_REQUESTS, scope["method"], path, str(status))
-        self._recorder.observe(HTTP_SECONDS, seconds, scope["method"], path)
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self._recorder.add(HTTP_REQUESTS, method, path, str(status))
+        self._recorder.observe(HTTP_SECONDS, seconds, method, path)
         caller = scope["state"].get("caller")
         write = log.debug if scope["path"] in QUIET else log.info
         write(
@@ -176,6 +189,19 @@ class _Passage:
         return BodyTooLarge(
             f"the body has at least {size:,} bytes, more than the limit of {self._most:,}", size=size, limit=self._most
         )
+
+
+def _see_through(scope: Scope, proxies: Proxies) -> None:
+    """Put the true caller, and the scheme that it used, in the place of a trusted proxy."""
+    peer = scope.get("client")
+    if peer is None or not proxies.trusts(peer[0]):
+        return
+    forwarded = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    scope["client"] = (proxies.caller(peer[0], forwarded), 0)
+    schemes = [value for name, value in scope["headers"] if name == b"x-forwarded-proto"]
+    scheme = schemes[-1].rpartition(b",")[2].strip().lower() if schemes else b""
+    if scheme in {b"http", b"https"}:
+        scope["scheme"] = scheme.decode()
 
 
 def _path(scope: Scope) -> str:

@@ -68,7 +68,7 @@ async def _checks(parts: Parts) -> list[Check]:
                     await migrate.check_contract(conn, CONTRACT)
                 except OstinatoError as error:
                     return [database, Check(name="migrations", state="fail", detail=error.message)]
-                figures = {(f.name, f.label): f.value for f in await observe.figures(conn)}
+                figures = {(f.name, f.label): f.value for f in await observe.declared(conn)}
     except OstinatoError as error:
         return [Check(name="database", state="fail", detail=error.message)]
     fits = Check(name="migrations", state="ok", detail=f"contract {CONTRACT}")

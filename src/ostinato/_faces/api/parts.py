@@ -28,7 +28,7 @@ class Parts:
     client: Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = Client(self.database, self.settings, max_size=CONNECTIONS)
+        self.client = Client(self.database.for_api(), self.settings, max_size=CONNECTIONS, role="api")
 
 
 def parts_of(request: Request) -> Parts:

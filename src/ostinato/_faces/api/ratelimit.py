@@ -80,11 +80,6 @@ class RateLimit:
         self._full_at.keep(who, now + missing)
         return self._grant(missing, allowed=allowed)
 
-    def give_back(self, who: Hashable) -> None:
-        """Give one request back to the bucket of a caller."""
-        if who in self._full_at:
-            self._full_at[who] -= self._request
-
     def headers(self, grant: Grant) -> dict[str, str]:
         """The headers that every answer carries."""
         return {"ratelimit-policy": self.policy, "ratelimit": f'"{self._name}";r={grant.remaining};t={grant.seconds}'}

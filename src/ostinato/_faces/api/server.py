@@ -3,7 +3,8 @@
 app = build(Parts(database, settings, apps=APPS))
 
 Each application brings its router; the paths are its own. What all of them share is here: the
-front (`front`), authentication (`auth`), errors as problems, health, metrics, documentation.
+front (`front`), authentication (`auth`), errors as problems, health, documentation. Metrics have an
+address of their own (`metrics_page`).
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -19,11 +20,12 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from ostinato._core.base.errors import InvalidInput, MethodRefused, NotFound, OstinatoError, RequestRefused
+from ostinato._core.base.proxies import Proxies
 from ostinato._core.db.sqlstate import translate
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.web.problems import Answered, field_errors, problem
 from ostinato._core.web.routes import Route
-from ostinato._faces.api import docs_http, engine_http, health, metrics_http
+from ostinato._faces.api import docs_http, engine_http, health
 from ostinato._faces.api.auth import Authenticator
 from ostinato._faces.api.front import Front
 from ostinato._faces.api.parts import Parts
@@ -64,14 +66,18 @@ def build(parts: Parts) -> FastAPI:
     docs_http.describe(app)
     _add_errors(app, routers)
     app.add_middleware(
-        Front, recorder=parts.recorder, max_body_bytes=parts.settings.api_max_body_bytes, larger=_larger(routers)
+        Front,
+        recorder=parts.recorder,
+        max_body_bytes=parts.settings.api_max_body_bytes,
+        larger=_larger(routers),
+        proxies=Proxies.parse(parts.settings.api_trusted_proxies),
     )
     return app
 
 
 def routers_of(apps: Sequence[App]) -> list[APIRouter]:
     """All routers: our own, and those that applications have by `App(http="module:NAME")`."""
-    own = [health.router, metrics_http.router, docs_http.router, engine_http.router]
+    own = [health.router, docs_http.router, engine_http.router]
     places = [app.http.partition(":") for app in apps if app.http is not None]
     return [*own, *(getattr(import_module(module), name) for module, _, name in places)]
 

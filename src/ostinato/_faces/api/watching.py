@@ -1,11 +1,14 @@
-"""The API evaluates alerts as workers do, because no worker can raise "no worker is alive"."""
+"""The API evaluates alerts as workers do, because no worker can raise "no worker is alive".
+
+It declares none: those of the engine come with the schema, those of an application by its workers.
+"""
 
 import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ostinato._core.runtime.services.alerts import ALERT_SECONDS, declare, watch
+from ostinato._core.runtime.services.alerts import ALERT_SECONDS, watch
 from ostinato._core.runtime.worker.loop import Loop
 from ostinato._faces.api.parts import Parts
 
@@ -17,15 +20,10 @@ async def watching(parts: Parts) -> AsyncIterator[None]:
         yield
         return
     rng = random.Random()  # noqa: S311  # spreads load, guards nothing
-    declared = False
 
     async def tick() -> float:
-        nonlocal declared
         async with parts.client.connection() as conn:
-            if not declared:
-                await declare(conn, parts.apps)
-                declared = True
-            await watch(conn, parts.recorder)
+            await watch(conn, parts.recorder, as_api=True)
         return ALERT_SECONDS * rng.uniform(0.5, 1.5)
 
     loop = Loop("alerts", tick, rng=rng)

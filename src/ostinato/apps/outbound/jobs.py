@@ -16,6 +16,8 @@ from ostinato.apps.outbound.settings import OutboundSettings
 MOST_RUNS = 200
 KEEP_DAYS = 30
 SUPPRESSION_YEARS = 3
+CALLBACKS = "outbound_callbacks"
+"""The queue of what providers and recipients bring about; `outbound.add_callback` has it too."""
 
 
 # The budget of attempts is the message's own: a hold or a deferral uses none of it. What is counted
@@ -41,7 +43,7 @@ async def send(ctx: Context, message_id: UUID) -> Done | Snooze | None:
             return await settle.settle(ctx, step.message, step.content, outcome, settings)
 
 
-@APP.job(queue="outbound_callbacks", retry=Retry(delays=(1, 5, 30, 300, 3600)))
+@APP.job(queue=CALLBACKS, retry=Retry(delays=(1, 5, 30, 300, 3600)))
 async def take_callback(ctx: Context, callback_id: int) -> None:
     """Apply a callback that was stored: all of its lines, once."""
     settings = ctx.settings(OutboundSettings)
@@ -55,7 +57,7 @@ async def take_callback(ctx: Context, callback_id: int) -> None:
         ctx.result = {"applied": done, "ignored": ignored + odd}
 
 
-@APP.job(queue="outbound_callbacks")
+@APP.job(queue=CALLBACKS)
 async def opt_out(ctx: Context, message_id: UUID, code: str, *, transactional: bool) -> None:
     """A provider says that a recipient opted out: consents end, what waits is cancelled."""
     async with ctx.transaction() as conn:
@@ -70,7 +72,7 @@ async def opt_out(ctx: Context, message_id: UUID, code: str, *, transactional: b
         ctx.result = {"revoked": revoked, "cancelled": cancelled}
 
 
-@APP.job(queue="outbound_callbacks")
+@APP.job(queue=CALLBACKS)
 async def fall_back(ctx: Context, message_id: UUID) -> None:
     """Who cannot be reached here is tried on the other channel that the caller named."""
     settings = ctx.settings(OutboundSettings)
@@ -100,7 +102,7 @@ async def sweep(ctx: Context) -> None:
         ctx.result = await orphans.sweep(conn)
 
 
-@APP.job(queue="outbound_callbacks")
+@APP.job(queue=CALLBACKS)
 async def wake(
     ctx: Context,
     *,

@@ -10,9 +10,9 @@ select exists (select from pg_catalog.pg_database where datname = %(name)s);
 create database {name} owner ostinato_owner template {template} strategy file_copy;
 
 -- name: close_database
--- Only the three roles may enter; nobody but the owner makes tables in it.
+-- Only our roles may enter; nobody but the owner makes tables in it.
 revoke all on database {name} from public;
-grant connect, temporary on database {name} to ostinato_owner, ostinato_worker, ostinato_tenant;
+grant connect, temporary on database {name} to ostinato_owner, ostinato_worker, ostinato_tenant, ostinato_api;
 
 -- name: drop_database
 -- Removes a database and whoever is still connected to it.

@@ -1,4 +1,4 @@
--- The three roles, and the three schemas. All of it may be run again at any time, by several at once.
+-- The four roles, and the three schemas. All of it may be run again at any time, by several at once.
 
 -- name: inspect
 -- What is there: one row per role and per schema with whether it exists, and what is wrong with it.
@@ -9,13 +9,17 @@ select w.name,
        case when r.oid is null then false
             -- Only who can mend it is told: for everything but clients that work for tenants it does not matter.
             when w.name = 'ostinato_tenant' then not m.rolsuper
-                or coalesce(pg_catalog.pg_has_role(k.oid, r.oid, 'member'), false)
+                or coalesce(pg_catalog.pg_has_role(k.oid, r.oid, 'member')
+                            and pg_catalog.pg_has_role(a.oid, r.oid, 'member'), false)
+            when w.name = 'ostinato_api' then not coalesce(pg_catalog.pg_has_role(r.oid, k.oid, 'member'), false)
             when pg_catalog.current_setting('server_version_num')::integer >= 160000
             then pg_catalog.pg_has_role(current_user, r.oid, 'set')
             else pg_catalog.pg_has_role(current_user, r.oid, 'member') end as fits
-from pg_catalog.unnest(array['ostinato_owner', 'ostinato_worker', 'ostinato_tenant']) with ordinality as w(name, n)
+from pg_catalog.unnest(array['ostinato_owner', 'ostinato_worker', 'ostinato_tenant', 'ostinato_api'])
+    with ordinality as w(name, n)
 left join pg_catalog.pg_roles r on r.rolname = w.name
 left join pg_catalog.pg_roles k on k.rolname = 'ostinato_worker'
+left join pg_catalog.pg_roles a on a.rolname = 'ostinato_api'
 join pg_catalog.pg_roles m on m.rolname = current_user
 union all
 select w.name, n.oid is not null, false, coalesce(o.rolname = 'ostinato_owner', true)
@@ -27,6 +31,11 @@ left join pg_catalog.pg_roles o on o.oid = n.nspowner;
 -- Who is connected, and to what.
 select current_user::text, current_database()::text, (select rolsuper from pg_catalog.pg_roles
                                                       where rolname = current_user);
+
+-- name: login
+-- Who is connected, and whether that is a worker, who sees every tenant.
+select current_user::text, coalesce((select pg_catalog.pg_has_role(current_user, r.oid, 'member')
+                                     from pg_catalog.pg_roles r where r.rolname = 'ostinato_worker'), false);
 
 -- name: lock
 -- One at a time in this database.
@@ -40,7 +49,7 @@ declare
     v_super boolean := (select rolsuper from pg_catalog.pg_roles where rolname = current_user);
     v_acts boolean;
 begin
-    foreach v_role in array array['ostinato_owner', 'ostinato_worker', 'ostinato_tenant'] loop
+    foreach v_role in array array['ostinato_owner', 'ostinato_worker', 'ostinato_tenant', 'ostinato_api'] loop
         if not exists (select from pg_catalog.pg_roles where rolname = v_role) then
             begin
                 execute pg_catalog.format(
@@ -56,7 +65,7 @@ begin
     end loop;
     -- Timeouts sit on the roles because a pooler drops the options of a connection. Whoever set some already keeps
     -- them.
-    foreach v_role in array array['ostinato_worker', 'ostinato_tenant'] loop
+    foreach v_role in array array['ostinato_worker', 'ostinato_tenant', 'ostinato_api'] loop
         if not exists (
             select from pg_catalog.pg_db_role_setting where setrole = v_role::regrole and setdatabase = 0
         ) then
@@ -72,9 +81,11 @@ begin
         end if;
     end loop;
     -- A client acts as a tenant for the length of a transaction: tenants need no connections of their own.
-    if not pg_catalog.pg_has_role('ostinato_worker', 'ostinato_tenant', 'member') then
-        grant ostinato_tenant to ostinato_worker;
-    end if;
+    foreach v_role in array array['ostinato_worker', 'ostinato_api'] loop
+        if not pg_catalog.pg_has_role(v_role, 'ostinato_tenant', 'member') then
+            execute pg_catalog.format('grant ostinato_tenant to %I', v_role);
+        end if;
+    end loop;
     -- Since PostgreSQL 16 whoever makes a role may grant it, to itself for example, but not act as it at once.
     if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
         v_acts := pg_catalog.pg_has_role(current_user, 'ostinato_owner', 'set');
@@ -107,12 +118,15 @@ create schema if not exists {name} authorization ostinato_owner;
 create role ostinato_owner login nosuperuser nobypassrls nocreatedb nocreaterole;
 create role ostinato_worker login nosuperuser nobypassrls nocreatedb nocreaterole;
 create role ostinato_tenant login nosuperuser nobypassrls nocreatedb nocreaterole;
+create role ostinato_api login nosuperuser nobypassrls nocreatedb nocreaterole;
 alter role ostinato_worker set idle_in_transaction_session_timeout = '30s';
 alter role ostinato_worker set lock_timeout = '8s';
 alter role ostinato_tenant set idle_in_transaction_session_timeout = '30s';
 alter role ostinato_tenant set lock_timeout = '8s';
+alter role ostinato_api set idle_in_transaction_session_timeout = '30s';
+alter role ostinato_api set lock_timeout = '8s';
 create schema ostinato authorization ostinato_owner;
 create schema ostinato_internal authorization ostinato_owner;
 create schema ostinato_data authorization ostinato_owner;
-grant ostinato_tenant to ostinato_worker;
+grant ostinato_tenant to ostinato_worker, ostinato_api;
 grant ostinato_owner to {admin};

@@ -1,8 +1,10 @@
 -- Who may call what, by one rule per schema and role: workers and tenants call the verbs (ostinato), and the verbs call
--- the helpers (ostinato_internal) with the rights of their caller. So a function gives nobody a right that it has not:
--- the privileges of the tables and row-level security decide.
+-- the helpers (ostinato_internal) with the rights of their caller. The API is a member of ostinato_tenant and calls
+-- what a tenant calls, with no tenant's rows until it has entered one. So a function gives nobody a right that it has
+-- not: the privileges of the tables and row-level security decide.
 revoke all on schema ostinato, ostinato_internal from public;
-revoke execute on all functions in schema ostinato, ostinato_internal from public, ostinato_worker, ostinato_tenant;
+revoke execute on all functions in schema ostinato, ostinato_internal
+from public, ostinato_worker, ostinato_tenant, ostinato_api;
 grant usage on schema ostinato, ostinato_internal to ostinato_worker, ostinato_tenant;
 grant execute on all functions in schema ostinato, ostinato_internal to ostinato_worker, ostinato_tenant;
 
@@ -15,7 +17,8 @@ begin
         select p.oid::pg_catalog.regprocedure::text from pg_catalog.pg_proc p
         where p.prosecdef and p.pronamespace::pg_catalog.regnamespace::text in ('ostinato', 'ostinato_internal')
     loop
-        execute pg_catalog.format('revoke execute on function %s from ostinato_worker, ostinato_tenant', v_function);
+        execute pg_catalog.format('revoke execute on function %s from ostinato_worker, ostinato_tenant, ostinato_api',
+                                  v_function);
     end loop;
 end
 $$;
@@ -47,6 +50,13 @@ grant execute on function ostinato_internal.subject_hash to ostinato_worker, ost
 grant execute on function ostinato.open_pass, ostinato.close_pass to ostinato_worker, ostinato_tenant;
 -- They make and drop partitions, which only an owner may; every worker does it for all.
 grant execute on function ostinato.upkeep_partitions, ostinato.upkeep_logs to ostinato_worker;
+-- What the API does for no tenant: it compares keys that it was sent, notes their use, wakes workers, and watches. None
+-- of them returns a row or a name of a tenant, but the key to whoever has its text.
+grant execute on function
+    ostinato.match_api_keys, ostinato.note_api_key_use, ostinato.ring_doorbell, ostinato.observe_declared
+to ostinato_worker, ostinato_api;
+grant execute on function ostinato.watch_due_alerts, ostinato.watch_alerts, ostinato.watch_failed_alerts
+to ostinato_api;
 
 -- What only a migration calls, as the owner.
 revoke execute on function

@@ -2,13 +2,20 @@
 
     UNPAID = Gauge("ostinato_billing_unpaid", "Invoices that nobody has paid.")
 
-    async def record(conn: AsyncConnection[Any]) -> Recorder: ...    # as a worker, who sees all
+    async def record(conn: AsyncConnection[Any]) -> Recorder: ...    # select … from billing.unpaid()
 
     FIGURES = Figures((UNPAID,), record)
 
-`App(metrics="module:FIGURES")` puts them on the API's `/metrics` and into `ostinato metrics`. That
-page needs no key, so no label may name what belongs to a tenant. When the figures of an application
-cannot be read, the failure is counted and the page is served without them.
+`App(metrics="module:FIGURES")` puts them on the API's metrics page and into `ostinato metrics`. That
+page needs no key, so no label may name what belongs to a tenant. The API logs in as `ostinato_api`,
+which sees no tenant's rows: a function of the application counts for it.
+
+    create function billing.unpaid() returns bigint language sql stable security definer
+    set search_path = billing, pg_catalog, pg_temp set row_security = on as …;
+    grant execute on function billing.unpaid to ostinato_api;
+
+When the figures of an application cannot be read (a table read directly is an error, never a 0),
+the failure is counted and the page is served without them.
 """
 
 import asyncio
@@ -23,6 +30,7 @@ from ostinato._core.base.log import get_logger
 from ostinato._core.base.metrics import FIGURE_FAILURES, Gauge, Recorder
 from ostinato._core.base.redact import redact
 from ostinato._core.db.pool import transaction
+from ostinato._core.engine import tenants
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 
@@ -35,7 +43,7 @@ class Figures:
 
     metrics: tuple[Gauge, ...]
     record: Callable[[AsyncConnection[Any]], Awaitable[Recorder]]
-    """Called with a worker's connection, in a transaction."""
+    """Called with a connection of the API or of a worker, in a transaction."""
     seconds: float = 5.0
     """The longest that it may take: a scrape waits for ten seconds or so."""
 
@@ -57,6 +65,7 @@ async def ask(conn: AsyncConnection[Any], apps: Iterable[App], failures: Recorde
         try:
             figures = _loaded(app.name, app.metrics)
             async with asyncio.timeout(figures.seconds), transaction(conn):
+                await tenants.refuse_filtered_reads(conn)
                 recorder = await figures.record(conn)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this application's
             failures.add(FIGURE_FAILURES, app.name)

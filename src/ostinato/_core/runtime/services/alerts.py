@@ -55,9 +55,13 @@ async def declare(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:
     await alerts.declare(conn, owners, declared)
 
 
-async def watch(conn: AsyncConnection[Any], recorder: Recorder) -> list[Change]:
-    """Evaluate the alerts that are due; counts, logs and returns the changes."""
-    changes = await alerts.evaluate(conn, timedelta(seconds=ALERT_SECONDS / 2))
+async def watch(conn: AsyncConnection[Any], recorder: Recorder, *, as_api: bool = False) -> list[Change]:
+    """Evaluate the alerts that are due; counts, logs and returns the changes.
+
+    `as_api`: on a connection of the role of the API, which is told no label.
+    """
+    evaluate = alerts.watch if as_api else alerts.evaluate
+    changes = await evaluate(conn, timedelta(seconds=ALERT_SECONDS / 2))
     for change in changes:
         _note(change, recorder)
     return changes

@@ -114,7 +114,6 @@ class Cli:
         """The settings with some flags of the command itself; None means not given."""
         if self.data_dir is not None and self.database_url is not None:
             raise InvalidInput("--data-dir and --database-url name two different databases", hint="Give one of them.")
-        _refuse_password(self.database_url)
         named = {"data_dir": self.data_dir, "database_url": self.database_url}
         if self.config is not None:  # for the sections of applications, also in processes started
             os.environ[base_settings.CONFIG] = str(self.config)
@@ -123,7 +122,7 @@ class Cli:
         )
         if self.data_dir is not None:
             # A folder that is given means the embedded server, whatever the environment has.
-            embedded = {"database_url": None, "admin_url": None, "listen_url": None}
+            embedded = {"database_url": None, "admin_url": None, "api_database_url": None, "listen_url": None}
             loaded = dataclasses.replace(loaded, **embedded, pooled=False)  # type: ignore[arg-type]
         return loaded
 
@@ -146,10 +145,10 @@ def _refuse_password(url: str | None) -> None:
     from psycopg.conninfo import conninfo_to_dict
 
     try:
-        has_password = bool(conninfo_to_dict(url).get("password"))
+        given = conninfo_to_dict(url)
     except ProgrammingError:
         return  # the settings refuse it, with the reason
-    if has_password:
+    if given.get("password") or given.get("sslpassword"):
         raise InvalidInput(
             "every user of this machine could read the password in --database-url",
             hint="Set OSTINATO_DATABASE_URL, or leave the password to ~/.pgpass or PGPASSWORD.",
@@ -291,6 +290,7 @@ def report(cli: Cli, error: Exception) -> OstinatoError:
 
 def _run(cli: Cli, work: Callable[[], None]) -> None:
     try:
+        _refuse_password(cli.database_url)  # of every command, also of one that needs no database
         work()
     except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
         raise

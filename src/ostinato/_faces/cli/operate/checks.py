@@ -128,7 +128,7 @@ def slots(found: list[Row], cap: str) -> Finding:
 def roles(found: list[Row], connected: str) -> Finding:
     """Roles that are plain: row-level security holds for them."""
     there = {row["name"]: row for row in found}
-    missing = [r for r in ("ostinato_owner", "ostinato_worker", "ostinato_tenant") if r not in there]
+    missing = [r for r in ("ostinato_owner", "ostinato_worker", "ostinato_tenant", "ostinato_api") if r not in there]
     if missing:
         hint = "Run `ostinato db migrate` as an administrator."
         return Finding("roles", "fail", f"missing: {', '.join(missing)}", hint, {"missing": missing})
@@ -141,6 +141,18 @@ def roles(found: list[Row], connected: str) -> Finding:
         return Finding("roles", "fail", text, hint, {"too_strong": strong})
     text = f"connected as {connected}; no role is a superuser or bypasses row-level security"
     return Finding("roles", "ok", text)
+
+
+def api_login(role: str, is_worker: bool) -> Finding:  # noqa: FBT001 - a fact, not a mode
+    """The API logs in as a role that sees no tenant but the one it acts for."""
+    if is_worker:
+        text = f"the API logs in as {role}, which sees every tenant"
+        hint = (
+            "Run: alter role ostinato_api password '…'; then set OSTINATO_API_DATABASE_URL to a URL of that role"
+            " for the API."
+        )
+        return Finding("API login", "warn", text, hint, {"role": role})
+    return Finding("API login", "ok", f"{role}, which sees no tenant but the one it acts for", None, {"role": role})
 
 
 def row_security(open_tables: list[str]) -> Finding:

@@ -21,7 +21,7 @@ from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.output import table
 from ostinato._faces.cli.frame.schema import app_components, components
 
-Role = Literal["worker", "tenant", "owner", "admin"]
+Role = Literal["worker", "tenant", "api", "owner", "admin"]
 
 
 def migrate(
@@ -162,6 +162,8 @@ def _url(database: Database, role: Role, *, superuser: bool) -> str:
             hint="Connect with psql and the superuser's own credentials.",
         )
     urls = {"worker": database.url, "admin": database.admin_url}
+    if database.api_url is not None:
+        urls["api"] = database.api_url
     if server is not None:
         known = server.urls()
         if superuser:

@@ -17,6 +17,7 @@ from rich.text import Text
 from ostinato._core.base.errors import OstinatoError
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate, pool
+from ostinato._core.db.roles import login
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.engine import inspect, machines
 from ostinato._core.engine.workers import CONTRACT
@@ -68,6 +69,7 @@ async def _examine(cli: Cli) -> list[Finding]:
         async with attach.database(cli.settings, cli.out) as database:
             async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
                 found += [finding async for finding in _server(conn, database)]
+            found.append(await _api_login(database))
             found += await _schema(database, cli)
             if found[-1].check == "contract" and found[-1].level != "fail":
                 async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
@@ -122,6 +124,7 @@ def _links(database: Database) -> list[tuple[str, str, str]]:
         "OSTINATO_DATABASE_URL": database.url,
         "OSTINATO_ADMIN_URL": database.admin_url,
         "OSTINATO_LISTEN_URL": database.listen_url or "",
+        "OSTINATO_API_DATABASE_URL": database.api_url or "",
     }
     found = []
     for name, url in urls.items():
@@ -130,6 +133,14 @@ def _links(database: Database) -> list[tuple[str, str, str]]:
         hosts = str(given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "")
         found += [(name, host, mode) for host in hosts.split(",")]
     return found
+
+
+async def _api_login(database: Database) -> Finding:
+    try:
+        async with await pool.connect(database.for_api().url, role="doctor", pooled=True) as conn:
+            return checks.api_login(*await login(conn))
+    except OstinatoError as error:
+        return checks.failed("API login", error)
 
 
 async def _schema(database: Database, cli: Cli) -> list[Finding]:

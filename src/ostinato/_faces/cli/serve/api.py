@@ -1,18 +1,27 @@
 """`ostinato api`: one process of the API."""
 
+import asyncio
 import os
+import socket
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, NamedTuple, NoReturn
 
 import typer
 
 from ostinato._core.base import extras
+from ostinato._core.base.log import get_logger
+from ostinato._core.base.proxies import Proxies
 from ostinato._core.base.settings import Settings
+from ostinato._core.db import pool
+from ostinato._core.db.roles import login
+from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.installed import check_settings
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.serve import listening, process
+
+log = get_logger("api")
 
 Host = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Where the API listens (127.0.0.1).")]
 Port = Annotated[int | None, typer.Option(metavar="N", min=0, max=65_535, help="Its port (8080); 0: any free one.")]
@@ -35,6 +44,7 @@ def api(
     ] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The key of the certificate (PEM).")] = None,
     fd: Annotated[int | None, typer.Option(hidden=True)] = None,
+    metrics_fd: Annotated[int | None, typer.Option(hidden=True)] = None,
     link: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve the API until SIGTERM or Ctrl-C, which let running requests end; a second one does not.
@@ -52,7 +62,31 @@ def api(
     line = None if link is None else process.Link(link)
     tls = listening.checked_tls(tls_cert, tls_key)
     named = list(app) or [INSTALLED]
-    _run(cli, settings, named, fd=fd, wait_seconds=wait_seconds, link=line, tls=tls)
+    sockets = None if fd is None else Sockets(fd, metrics_fd)
+    _run(cli, settings, named, sockets, wait_seconds=wait_seconds, link=line, tls=tls)
+
+
+async def _warn_of_worker(database: Database) -> None:
+    """Log it when the API sees every tenant: its requests do not, but `reset role` would."""
+    async with await pool.connect(database.for_api().url, role="api", pooled=True) as conn:
+        role, is_worker = await login(conn)
+    if is_worker:
+        hint = "Set OSTINATO_API_DATABASE_URL to a URL of the role ostinato_api; `ostinato doctor` says how."
+        log.warning("api_sees_every_tenant", role=role, hint=hint)
+
+
+class Sockets(NamedTuple):
+    """The sockets that a supervisor listens on, by their numbers."""
+
+    api: int
+    metrics: int | None
+
+
+def _listening(settings: Settings, given: Sockets | None) -> tuple[socket.socket, socket.socket | None]:
+    if given is None:
+        api = listening.listen(settings.api_host, settings.api_port)
+        return api, listening.listen_for_metrics(settings)
+    return listening.adopted(given.api), None if given.metrics is None else listening.adopted(given.metrics)
 
 
 def register(app: typer.Typer) -> None:
@@ -64,22 +98,25 @@ def _run(
     cli: Cli,
     settings: Settings,
     apps: list[str],
+    given: Sockets | None,
     *,
-    fd: int | None,
     wait_seconds: float,
     link: process.Link | None,
     tls: tuple[Path, Path] | None,
 ) -> NoReturn:
     async def work(stop: process.Stop) -> None:
+        from ostinato._faces.api.metrics_page import metrics_app
         from ostinato._faces.api.server import Parts, build
+        from ostinato._faces.cli.serve.listening_limits import HalfOpen
 
         loaded = load_apps(apps)
         check_settings(settings, loaded)
-        sock = listening.listen(settings.api_host, settings.api_port) if fd is None else listening.adopted(fd)
+        sock, metrics = _listening(settings, given)
         url = listening.url_of(sock, scheme="http" if tls is None else "https")
+        page = None if metrics is None else f"{listening.url_of(metrics)}/metrics"
 
         def started() -> None:
-            told = {"url": url, "pid": os.getpid()}
+            told = {"url": url, "metrics": page, "pid": os.getpid()}
             cli.out.event({"event": "ready", **told})
             if link is not None:
                 link.say({"ready": told})
@@ -89,9 +126,15 @@ def _run(
         async with attach.serving(cli, settings, watched=link is None) as database:
             if not await process.reachable(database, wait_seconds, stop):
                 return
-            built = build(Parts(database, settings, apps=loaded, watches=True))
-            async with built.router.lifespan_context(built):
-                config = listening.config_of(built, settings.drain_seconds, tls=tls)
+            parts = Parts(database, settings, apps=loaded, watches=True)
+            await _warn_of_worker(database)
+            built = build(parts)
+            limits = HalfOpen(proxies=Proxies.parse(settings.api_trusted_proxies))
+            async with built.router.lifespan_context(built), asyncio.TaskGroup() as servers:
+                if metrics is not None:
+                    small = listening.config_of(metrics_app(parts), 0)
+                    servers.create_task(listening.serve(small, metrics, stop, lambda: None))
+                config = listening.config_of(built, settings.drain_seconds, tls=tls, limits=limits)
                 await listening.serve(config, sock, stop, started)
 
     process.run(cli, settings, link, work, loop=listening.event_loop)

@@ -11,40 +11,69 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostinato._core.base.errors import NotConfigured
+from ostinato._core.base.settings import Settings
 from ostinato._faces.cli.serve.process import Stop
 
 if TYPE_CHECKING:
     import uvicorn
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
     from ostinato._faces.cli.serve.listening_limits import HalfOpen
 
 BACKLOG = 2048
+PORTS = 64  # how many API processes of a host may have a metrics page
+KEEP_ALIVE_SECONDS = 75
+"""How long an idle connection is kept: longer than proxies keep theirs (60 s), so that they close first."""
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - how such an address is called
 
 
 def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
     """Open a socket that listens; port 0 means any free port."""
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        made = socket.create_server(address[:2], family=family, backlog=BACKLOG)
+        return _opened(host, port)
     except OSError as error:
-        place = f"port {port} of {host}"
-        match error.errno:
-            case errno.EADDRINUSE:
-                said = f"{place} is taken: {what} cannot listen there"
-                hint = "Stop what listens there, or choose another port: --port 0 takes any free one."
-            case errno.EACCES:
-                said = f"{place} is not for this user: {what} cannot listen there"
-                hint = "Choose a port from 1024 on, and put a proxy in front of it."
-            case _:
-                said = f"{what} cannot listen on {place}: {error.strerror or error}"
-                hint = "Name an address of this machine, such as --host 127.0.0.1."
-        raise NotConfigured(said, hint=hint, host=host, port=port) from None
+        raise _refused(error, host, port, what) from None
+
+
+def listen_for_metrics(settings: Settings) -> socket.socket | None:
+    """Open the socket of the metrics page, on the next free port; None if there is to be no page."""
+    host, first = settings.api_metrics_host, settings.api_metrics_port
+    if not first:
+        return None
+    for port in range(first, min(first + PORTS, 65_536)):
+        try:
+            return _opened(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise _refused(error, host, port, "the metrics page", "api_metrics_") from None
+    raise NotConfigured(
+        f"no port of {host} from {first} to {port} is free for the metrics page",
+        hint="Choose another api_metrics_port, or 0 for no page.",
+    )
+
+
+def _opened(host: str, port: int) -> socket.socket:
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    made = socket.create_server(address[:2], family=family, backlog=BACKLOG)
     # As asyncio does for sockets that it makes. Without it an answer on a connection that is kept
     # may wait 40 ms, until the client has acknowledged the head before the body.
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return made
+
+
+def _refused(error: OSError, host: str, port: int, what: str, option: str = "--") -> NotConfigured:
+    place = f"port {port} of {host}"
+    match error.errno:
+        case errno.EADDRINUSE:
+            said = f"{place} is taken: {what} cannot listen there"
+            hint = f"Stop what listens there, or choose another port: {option}port 0 takes any free one."
+        case errno.EACCES:
+            said = f"{place} is not for this user: {what} cannot listen there"
+            hint = "Choose a port from 1024 on, and put a proxy in front of it."
+        case _:
+            said = f"{what} cannot listen on {place}: {error.strerror or error}"
+            hint = f"Name an address of this machine, such as {option}host 127.0.0.1."
+    return NotConfigured(said, hint=hint, host=host, port=port)
 
 
 def adopted(fd: int) -> socket.socket:
@@ -85,7 +114,7 @@ def checked_tls(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None
 
 
 def config_of(
-    app: "FastAPI", drain_seconds: float, *, tls: tuple[Path, Path] | None = None, limits: "HalfOpen | None" = None
+    app: "Starlette", drain_seconds: float, *, tls: tuple[Path, Path] | None = None, limits: "HalfOpen | None" = None
 ) -> "uvicorn.Config":
     """How the API is served: it writes its own log lines, and finishes what it is at."""
     import uvicorn
@@ -98,6 +127,9 @@ def config_of(
         http=protocol(limits or HalfOpen()),
         ssl_certfile=cert,
         ssl_keyfile=key,
+        # Whose X-Forwarded-For counts is a setting (`api.front`); uvicorn would believe all of this machine.
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         ws="none",
         lifespan="off",
         log_config=None,

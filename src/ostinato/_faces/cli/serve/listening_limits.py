@@ -14,6 +14,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from ostinato._core.base.proxies import Proxies
+
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
@@ -29,10 +31,14 @@ class HalfOpen:
     """Older ones are closed when there are more."""
     young_seconds: float = 2.0
     """Not closed for being too many: a burst of callers behind one proxy comes all at once."""
+    proxies: Proxies = field(default_factory=Proxies)
+    """Trusted ones have as many as they like: they stand for many callers, and have limits of their own."""
     _open: dict[str, dict["_Limited", float]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, connection: "_Limited", address: str, now: float) -> None:
         """Note a half-open request, and close old ones of its address if there are too many."""
+        if self.proxies.trusts(address):
+            return
         mine = self._open[address]
         mine.setdefault(connection, now)
         too_many = max(len(mine) - self.most_of_address, 0)
@@ -68,6 +74,9 @@ class _Limited(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._head += len(data)
+        if self._timer is None and self._is_idle():
+            # Any byte ends the time that an idle connection is kept, even one that begins no request.
+            self._wait(self.limits.head_seconds)
         super().data_received(data)
         if self._heading and self._head > self.limits.head_bytes:
             self.refuse(TOO_LARGE)
@@ -93,9 +102,13 @@ class _Limited(HttpToolsProtocol):
         self._rest()
         if self.transport.is_closing():
             return
-        if getattr(self.cycle, "response_complete", True):  # there is none before the first request
+        if self._is_idle() or not (self.cycle.response_started or self.pipeline):
             self.transport.write(answer)
         self.transport.close()
+
+    def _is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return bool(getattr(self.cycle, "response_complete", True))  # there is none before the first request
 
     def _wait(self, seconds: float) -> None:
         """The rest of the request is due within some seconds."""

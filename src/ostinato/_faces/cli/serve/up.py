@@ -15,7 +15,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ostinato._core.base.settings import ENV_PREFIX, Settings, declared
 from ostinato._core.base.vault import ensure_key
@@ -61,10 +61,13 @@ class Plan:
 async def run(cli: Cli, settings: Settings, plan: Plan) -> int:
     """Run everything until it is stopped; returns the exit code."""
     with contextlib.ExitStack() as sockets:
-        api = sandbox = None
+        api = metrics = sandbox = None
         if plan.has("api"):
             api = sockets.enter_context(listening.listen(settings.api_host, settings.api_port))
             _warn_if_open(cli, api)
+            metrics = listening.listen_for_metrics(settings)
+            if metrics is not None:
+                sockets.enter_context(metrics)
         if plan.demo is not None:
             sandbox = sockets.enter_context(listening.listen(LOOPBACK, 0, what="the sandbox"))
             settings = _letting_webhooks_in(settings, sandbox)
@@ -75,32 +78,32 @@ async def run(cli: Cli, settings: Settings, plan: Plan) -> int:
             if plan.demo is not None:
                 ensure_key(settings)
                 key = await plan.demo.prepare(database, settings, attach.data_folder(settings))
-            return await _Up(cli, settings, plan, database, key=key, api=api, sandbox=sandbox).run()
+            opened = Sockets(api, metrics, sandbox)
+            return await _Up(cli, settings, plan, database, key=key, sockets=opened).run()
+
+
+class Sockets(NamedTuple):
+    """What is listened on."""
+
+    api: socket.socket | None
+    metrics: socket.socket | None
+    sandbox: socket.socket | None
 
 
 class _Up:
     """Everything, from the first process to the last."""
 
     def __init__(
-        self,
-        cli: Cli,
-        settings: Settings,
-        plan: Plan,
-        database: Database,
-        *,
-        key: DemoKey | None,
-        api: socket.socket | None,
-        sandbox: socket.socket | None,
+        self, cli: Cli, settings: Settings, plan: Plan, database: Database, *, key: DemoKey | None, sockets: Sockets
     ) -> None:
         self._cli = cli
         self._settings = settings
         self._plan = plan
         self._database = database
         self._key = key
-        self._api = api
-        self._sandbox = sandbox
-        self._url = None if api is None else listening.url_of(api)
-        self._sandbox_url = None if sandbox is None else listening.url_of(sandbox)
+        self._sockets = sockets
+        self._url, metrics, self._sandbox_url = map(_url_of, sockets)
+        self._metrics_url = None if metrics is None else f"{metrics}/metrics"
         self._folder = attach.data_folder(settings)
 
     async def run(self) -> int:
@@ -129,21 +132,23 @@ class _Up:
     def _parts(self) -> list[Part]:
         plan, parts = self._plan, []
         waits = f"--wait-seconds={plan.wait_seconds}"
-        if self._sandbox is not None:
-            parts.append(self._listening("sandbox", self._sandbox))
+        api, metrics, sandbox = self._sockets
+        if sandbox is not None:
+            parts.append(self._listening("sandbox", [sandbox]))
         working = self._argv("worker", waits)
         if plan.has("worker"):
             parts.append(Part("worker", lambda _: working, plan.workers))
         elif plan.services:
             serving = [*working, *(f"--only={name}" for name in plan.services)]
             parts.append(Part("+".join(plan.services), lambda _: serving))
-        if self._api is not None:
-            parts.append(self._listening("api", self._api, waits))
+        if api is not None:
+            page = [] if metrics is None else [metrics]
+            parts.append(self._listening("api", [api, *page], waits, *(f"--metrics-fd={s.fileno()}" for s in page)))
         return parts
 
-    def _listening(self, name: str, sock: socket.socket, *words: str) -> Part:
-        argv = self._argv(name, f"--fd={sock.fileno()}", *words)
-        return Part(name, lambda _: argv, sockets=(sock,))
+    def _listening(self, name: str, sockets: list[socket.socket], *words: str) -> Part:
+        argv = self._argv(name, f"--fd={sockets[0].fileno()}", *words)
+        return Part(name, lambda _: argv, sockets=tuple(sockets))
 
     def _argv(self, *words: str) -> list[str]:
         apps = [f"--app={path}" for path in self._plan.apps]
@@ -157,7 +162,15 @@ class _Up:
         workers = [each for name, all_ in told.items() if name not in ("api", "sandbox") for each in all_]
         show(
             self._cli,
-            Standing(self._database, self._plan.apps, workers, url=self._url, sandbox=self._sandbox_url, key=self._key),
+            Standing(
+                self._database,
+                self._plan.apps,
+                workers,
+                url=self._url,
+                metrics=self._metrics_url,
+                sandbox=self._sandbox_url,
+                key=self._key,
+            ),
         )
 
 
@@ -219,6 +232,10 @@ async def _answers(cli: Cli, url: str) -> None:
                 said = True
                 cli.out.warn(f"not ready yet: {url} says {found}")
             await asyncio.sleep(LOOK_SECONDS)
+
+
+def _url_of(sock: socket.socket | None) -> str | None:
+    return None if sock is None else listening.url_of(sock)
 
 
 def _counted(part: Part) -> str:

@@ -1,5 +1,6 @@
 """The output of `ostinato up` when everything answers: a table of addresses, and one line."""
 
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,8 @@ class Standing:
     """What they reported when they were ready."""
     url: str | None = None
     """The URL of the API."""
+    metrics: str | None = None
+    """The address of the page that Prometheus reads."""
     sandbox: str | None = None
     key: DemoKey | None = None
 
@@ -74,6 +77,7 @@ def _document(cli: Cli, standing: Standing) -> dict[str, Any]:
     found: dict[str, Any] = {
         "event": "ready",
         "url": standing.url,
+        "metrics": standing.metrics,
         "apps": standing.apps,
         "workers": standing.workers,
         "sandbox": standing.sandbox,
@@ -88,10 +92,16 @@ def _rows(cli: Cli, standing: Standing) -> list[tuple[str, str]]:
     rows = []
     if standing.url is not None:
         rows += [("api", standing.url), ("docs", f"{standing.url}/docs")]
+    if standing.metrics is not None:
+        rows.append(("metrics", standing.metrics))
     if standing.key is not None:
         rows.append(("key", str(standing.key.path)))
-        if standing.key.is_new and cli.out.for_people:  # not into a file, or somebody's log
-            rows.append(("", f"{standing.key.text}  (shown this once)"))
+        if standing.key.is_new:  # its text not into a file, or somebody's log
+            make = cli.try_("keys", "create", "--tenant", "demo", "--subject", "me", "--role", "admin")
+            # Asked of the stream itself: FORCE_COLOR makes a terminal of any file.
+            watched = cli.out.for_people and sys.stdout.isatty()
+            shown = f"{standing.key.text}  (shown this once)" if watched else f"another: {make}"
+            rows.append(("", shown))
     if standing.sandbox is not None:
         rows.append(("sandbox", f"{standing.sandbox}/_sandbox"))
     rows += _places(cli, standing.database).items()

@@ -2,7 +2,7 @@
 -- the workers'.
 grant usage on schema enrichment to ostinato_worker, ostinato_tenant;
 revoke all on all tables in schema enrichment from ostinato_worker, ostinato_tenant;
-revoke execute on all functions in schema enrichment from public, ostinato_worker, ostinato_tenant;
+revoke execute on all functions in schema enrichment from public, ostinato_worker, ostinato_tenant, ostinato_api;
 
 -- Which job a run is, a tenant is not shown: it may be another tenant's.
 grant select on enrichment.request to ostinato_worker;
@@ -36,6 +36,7 @@ grant select (
     last_error, day, day_calls, day_limit
 ) on enrichment.source to ostinato_tenant;
 
+grant execute on function enrichment.ended_requests to ostinato_worker, ostinato_api;
 grant execute on function enrichment.open_company, enrichment.look_at, enrichment.start_run
     to ostinato_worker, ostinato_tenant;
 grant execute on function

@@ -67,10 +67,7 @@ where d.company_siren = %(siren)s and d.payload_json is not null order by d.sour
 
 -- name: ended
 -- Which of some requests have left PENDING and RUNNING.
-select r.tenant_id, r.id::text as id from enrichment.request r
-join unnest(%(tenants)s::text[], %(ids)s::uuid[]) w (tenant_id, id) on (w.tenant_id, w.id) = (r.tenant_id, r.id)
-join enrichment.company c on c.siren = r.company_siren
-where r.enrichment_status not in ('PENDING', 'RUNNING') and c.job_id is null;
+select e.tenant_id, e.id from enrichment.ended_requests(%(tenants)s::text[], %(ids)s::uuid[]) e;
 
 -- name: company_for_run
 -- A company, locked for the transaction.

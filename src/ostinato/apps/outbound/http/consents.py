@@ -125,7 +125,7 @@ async def show_consents(caller: Who, subject_id: SubjectId) -> list[ConsentView]
 @router.delete("/consents", needs=ERASE)
 async def erase_subject(caller: Who, subject_id: SubjectId) -> Erased:
     """Forget a person: addresses and texts are blanked, proofs and refusals stay."""
-    async with caller.client.transaction() as conn:  # what came in is the workers' own
+    async with caller.transaction() as conn:
         return await erasure.erase(conn, caller.tenant_id, caller.subject, subject_id)
 
 
@@ -147,7 +147,11 @@ async def unsubscribe(request: Request, token: str) -> Response:
         raise NotFound("there is nothing to unsubscribe from by this link")
     if not is_one_click(await request.body(), request.headers.get("content-type", "")):
         raise InvalidInput("the body is not List-Unsubscribe=One-Click", hint="POST it as a form (RFC 8058).")
-    async with client.transaction() as conn:
+    async with client.connection() as conn:
+        tenant_id = (await store.one(conn, "tenant_of_consent", id=consent_id))["tenant_id"]
+    if tenant_id is None:
+        raise NotFound("there is nothing to unsubscribe from by this link")
+    async with client.for_tenant(tenant_id).transaction() as conn:
         row = await store.first(conn, "consent_of_id", id=consent_id)
         if row is None:
             raise NotFound("there is nothing to unsubscribe from by this link")

@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
+from ostinato import tenants
 from ostinato.apps.outbound import store
-from ostinato.apps.outbound.jobs import take_callback
+from ostinato.apps.outbound.jobs import CALLBACKS
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.protocol import JSON, Hook, Posted
 from ostinato.apps.outbound.settings import OutboundSettings
@@ -38,7 +39,8 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
         if not hook.is_signed(posted, settings):
             raise await _refused(request, provider, posted)
         async with client.transaction() as conn:  # the bytes and the job that reads them
-            row = await store.one(
+            await tenants.enter_flow(conn)
+            await store.one(
                 conn,
                 "add_callback",
                 provider=provider,
@@ -46,7 +48,7 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
                 content_type=request.headers.get("content-type"),
                 body=posted.body,
             )
-            await take_callback.enqueue(conn, callback_id=row["id"])
+        client.ring(CALLBACKS)
         text, media_type = hook.answer
         return Response(text, media_type=media_type)
 

@@ -3,7 +3,7 @@
 -- timeline.
 grant usage on schema outbound to ostinato_worker, ostinato_tenant;
 revoke all on all tables in schema outbound from ostinato_worker, ostinato_tenant;
-revoke execute on all functions in schema outbound from public, ostinato_worker, ostinato_tenant;
+revoke execute on all functions in schema outbound from public, ostinato_worker, ostinato_tenant, ostinato_api;
 
 grant select on
     outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template,
@@ -28,7 +28,15 @@ grant select on outbound.callback_line to ostinato_worker;
 grant select, insert, update, delete on outbound.callback, outbound.refused_callback to ostinato_worker;
 grant delete on outbound.callback_line, outbound.inbound, outbound.pair to ostinato_worker;
 
+-- A person who is erased is erased from what came in, too.
+grant update (body, from_address) on outbound.inbound to ostinato_tenant;
+grant delete on outbound.pair to ostinato_tenant;
+
 grant execute on all functions in schema outbound to ostinato_worker;
+-- What the API does before it knows a tenant, and figures without one.
+grant execute on function
+    outbound.add_callback, outbound.refuse_callback, outbound.tenant_of_consent, outbound.observe
+to ostinato_api;
 grant execute on function
     outbound.note_message, outbound.note_audit, outbound.figures, outbound.start_send, outbound.start_wake
 to ostinato_tenant;

@@ -132,6 +132,10 @@ order by updated_at desc limit 1;
 -- A consent by its id, whoever's it is.
 select * from outbound.consent where id = %(id)s;
 
+-- name: tenant_of_consent
+-- Whose a consent is: for a link that somebody clicked on.
+select outbound.tenant_of_consent(%(id)s) as tenant_id;
+
 -- name: consents
 -- The consents of a subject.
 select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
@@ -432,9 +436,8 @@ where tenant_id = %(tenant_id)s and dossier_id = %(dossier_id)s and (%(before)s:
 order by id desc limit %(most)s;
 
 -- name: add_callback
--- The bytes of a callback.
-insert into outbound.callback (provider, url, content_type, body)
-    values (%(provider)s, %(url)s, %(content_type)s, %(body)s) returning id;
+-- The bytes of a callback, and the job that reads them.
+select outbound.add_callback(%(provider)s, %(url)s, %(content_type)s, %(body)s) as job_id;
 
 -- name: callback
 -- A callback.
@@ -452,9 +455,7 @@ values (%(tenant_id)s, %(provider)s, %(provider_message_id)s, %(status)s, %(at)s
 
 -- name: refuse_callback
 -- Counts a callback that was refused.
-insert into outbound.refused_callback (provider, reason, minute)
-    values (%(provider)s, %(reason)s, date_trunc('minute', ostinato.now()))
-on conflict (provider, reason, minute) do update set times = outbound.refused_callback.times + 1;
+select outbound.refuse_callback(%(provider)s, %(reason)s);
 
 -- name: add_inbound
 -- An inbound message, unless it came before.

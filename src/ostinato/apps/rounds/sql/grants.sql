@@ -2,6 +2,8 @@
 revoke execute on all functions in schema rounds from public;
 grant usage on schema rounds to ostinato_worker, ostinato_tenant;
 grant execute on all functions in schema rounds to ostinato_worker;
+-- Figures of all tenants together, without one.
+grant execute on function rounds.figures, rounds.failures_by_type to ostinato_api;
 grant select on all tables in schema rounds to ostinato_worker;
 grant insert, update on rounds.daily_rounds, rounds.job_state to ostinato_worker;
 grant insert, delete on rounds.runs, rounds.failures to ostinato_worker;

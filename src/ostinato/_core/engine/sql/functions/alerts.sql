@@ -4,6 +4,7 @@
 --   due_alerts(every)                  which to evaluate now, in groups that belong into one call
 --   evaluate_alerts(every, names)      measures, writes and emits: → what fired and what was resolved
 --   fail_alerts(names, every, error)   notes that a source gave no answer in its time (evaluate_alerts was cancelled)
+--   watch_due_alerts, watch_alerts, watch_failed_alerts      the same three for the API
 --   measure_alert(name)                what its source says now, and what that would mean; changes nothing
 --
 -- States of a label of an alert. No row: good. Bad: a row in alert_firing is made, pending until it has been so for
@@ -132,6 +133,43 @@ language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
         returning a.*)
     select f.name, '', 'failed', f.severity, f.tenant_id, null::double precision, f.error, null::bigint
     from failed f order by f.name
+$$;
+
+-- The three verbs above for the role of the API, which evaluates too, because no worker can tell that no worker is
+-- alive. They run as the owner, so they take only what cannot change anything with the owner's rights (is_watchable);
+-- the rest is left to workers. And they return which alert changed, but not what belongs to a tenant: no label, no
+-- message.
+create function ostinato.watch_due_alerts(every interval default '10 seconds')
+returns table (names text[], is_foreign boolean) language sql volatile security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select d.names, d.is_foreign from ostinato.due_alerts(every) d
+    where (select bool_and(ostinato_internal.is_watchable(n)) from unnest(d.names) n)
+$$;
+
+create function ostinato.watch_alerts(every interval, names text[]) returns setof ostinato_data.alert_change
+language sql security definer set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select c.alert, '', c.change, c.severity, null::text, c.value, '', null::bigint
+    from ostinato.evaluate_alerts($1, array(select n from unnest($2) n where ostinato_internal.is_watchable(n))) c
+$$;
+
+create function ostinato.watch_failed_alerts(names text[], every interval, seconds double precision)
+returns setof ostinato_data.alert_change
+language sql security definer set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select c.alert, '', c.change, c.severity, null::text, null::double precision, c.message, null::bigint
+    from ostinato.fail_alerts(array(select n from unnest($1) n where ostinato_internal.is_watchable(n)), $2,
+                              format('no answer within %s s', $3)) c
+$$;
+
+-- Whether an alert may be measured with the rights of the owner: it is on a figure, or on a function that a migration
+-- made as the owner and that only reads (stable). Workers declare alerts: a function that they name must not give them
+-- the owner's hands.
+create function ostinato_internal.is_watchable(name text) returns boolean language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select a.function is null or coalesce((
+        select bool_and(p.provolatile <> 'v' and p.proowner = 'ostinato_owner'::regrole) from pg_proc p
+        where p.pronamespace = to_regnamespace(quote_ident(split_part(a.function, '.', 1)))
+          and p.proname = split_part(a.function, '.', 2)), false)
+    from alert a where a.name = $1
 $$;
 
 -- The alerts whose sources fail, and how often in a row: what ostinato.alert_source measures.

@@ -29,7 +29,7 @@ create function ostinato.enqueue_or_attach(
     out job_id bigint, out attached boolean
 ) language sql as $$
     select * from ostinato.enqueue_or_attach(
-        $1::text, $2, $3::json, $4, $5, $6, $7, $8, $9, $10, $11)
+        $1::text, $2, $3::json, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 $$;
 
 -- Emits an event, see emit_event with json.

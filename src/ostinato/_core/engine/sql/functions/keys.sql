@@ -2,7 +2,8 @@
 --
 --   next_api_key_id   draws the id that the text of a new key begins with
 --   create_api_key    writes a new key down, by its hash
---   find_api_key      what a key that was shown is compared with
+--   find_api_key      a key, for those who keep keys
+--   match_api_keys    the keys that were shown, by their hashes
 --   note_api_key_use  writes down that keys were used, at most once a minute each
 --   rotate_api_key    gives a key a successor; it works on for an overlap
 --   revoke_api_key    ends a key at once
@@ -120,9 +121,21 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where k.id = $1
 $$;
 
+-- The keys whose hash was shown, with their ids: for the role of the API, which so reads no key that nobody sent. That
+-- hashes are not compared in constant time tells at most how a SHA-256 begins, which opens nothing.
+create function ostinato.match_api_keys(key_ids bigint[], hashes bytea[])
+returns table (
+    id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamptz, expires_at timestamptz,
+    last_used_at timestamptz, revoked_at timestamptz, replaces bigint, usable boolean, hash bytea
+) language sql volatile security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select l.*, k.hash from unnest($1, $2) s (id, hash) join api_key k on k.id = s.id and k.hash = s.hash
+    cross join lateral ostinato_internal.api_key_line(k, ostinato.now()) l
+$$;
+
 -- Writes down that keys were used just now, unless that was done less than a minute ago; returns for how many. A key
 -- that somebody changes at the moment is left out: nobody waits for a note.
-create function ostinato.note_api_key_use(key_ids bigint[]) returns integer language plpgsql
+create function ostinato.note_api_key_use(key_ids bigint[]) returns integer language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_now   constant timestamptz := ostinato.now();

@@ -51,6 +51,30 @@ begin
 end
 $$;
 
+-- The same for a page that others read: labels are those that the code of applications and operators declare, and
+-- whatever tenants make up is one label, 'other'. So nobody's words are on the page, and nobody makes it longer. Runs
+-- as the owner, for the role of the API, which sees no tenant's rows.
+create function ostinato.observe_declared() returns table (name text, label text, value double precision)
+language sql stable security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    with declared_queue as materialized (
+        select k.queue as name from kind k union select q.name from queue q
+        union select unnest(w.queues) from worker w union select 'default'
+    ), figure as (
+        select o.name, o.value,
+               case when o.name ^@ 'queue_' and not exists (select from declared_queue d where d.name = o.label)
+                        or o.name = 'blocked_workers' and not exists (select from kind k where k.name = o.label)
+                        or o.name ^@ 'subscription_' and not exists (
+                            select from subscription s where s.name = o.label and s.tenant_id is null)
+                    then 'other' else o.label end as label
+        from ostinato.observe() o
+    )
+    -- Of waits, pauses and workers several together have no more than the worst of them; the rest adds up.
+    select f.name, f.label,
+           case when f.name ~ '(_seconds|_paused|^queue_workers)$' then max(f.value) else sum(f.value) end
+    from figure f group by f.name, f.label
+$$;
+
 -- Notes the figures, unless somebody did so less than `every` ago. Returns how many were noted. Every worker's janitor
 -- calls it.
 create function ostinato.sample_metrics(every interval default '15 seconds') returns integer language plpgsql

@@ -60,7 +60,9 @@ $$;
 -- No ring is dropped: a worker that was woken a moment ago may have looked before the caller's commit and rest by now.
 -- A call within 5 ms of a ring waits for the rest of them. False: the ring of another, after this call began, woke them
 -- as well.
+-- Runs as the owner, because the role of the API has no doorbells of its own; a ring says nothing but a queue's name.
 create function ostinato.ring_doorbell(queue text, softly boolean default false) returns boolean language plpgsql
+security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare

@@ -14,10 +14,10 @@ select current_setting('server_version_num')::integer as version_num,
        extract(epoch from clock_timestamp())::double precision as clock;
 
 -- name: roles
--- The three roles and the one that workers connect as, with what they may not be.
+-- The four roles and the one that workers connect as, with what they may not be.
 select rolname::text as name, rolsuper as superuser, rolbypassrls as bypasses_rls
 from pg_catalog.pg_roles
-where rolname in ('ostinato_owner', 'ostinato_worker', 'ostinato_tenant') or rolname = current_user
+where rolname in ('ostinato_owner', 'ostinato_worker', 'ostinato_tenant', 'ostinato_api') or rolname = current_user
 order by 1;
 
 -- name: open_tables

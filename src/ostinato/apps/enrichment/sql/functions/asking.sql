@@ -134,3 +134,14 @@ begin
     return v_job;
 end
 $$;
+
+-- Which of some requests have left PENDING and RUNNING: one look for all who wait in an API process, whose role sees no
+-- tenant's rows. Whoever asks has the ids, which are random, and learns nothing else.
+create function enrichment.ended_requests(tenants text[], ids uuid[]) returns table (tenant_id text, id text)
+language sql stable security definer
+set search_path = enrichment, pg_catalog, pg_temp as $$
+    select r.tenant_id, r.id::text from request r
+    join unnest($1, $2) w (tenant_id, id) on (w.tenant_id, w.id) = (r.tenant_id, r.id)
+    join company c on c.siren = r.company_siren
+    where r.enrichment_status not in ('PENDING', 'RUNNING') and c.job_id is null
+$$;

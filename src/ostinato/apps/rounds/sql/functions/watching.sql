@@ -1,7 +1,7 @@
 -- What is measured of the jobs: the sources of the alerts (label, value) and the figures of rounds.
 
 -- How long each job has not come to its end, in seconds.
-create function rounds.job_silence() returns table (label text, value double precision) language sql volatile
+create function rounds.job_silence() returns table (label text, value double precision) language sql stable
 set search_path = rounds, pg_catalog, pg_temp as $$
     select j.job, extract(epoch from ostinato.now() - coalesce(j.last_ended_at, j.known_since))::double precision
     from job_state j order by 1
@@ -12,7 +12,7 @@ $$;
 -- again and again counts once, and of less than ten it is as if they were ten: one alone is no mass.
 create function rounds.failure_rates(period interval default '1 hour')
 returns table (label text, value double precision)
-language sql volatile set search_path = rounds, pg_catalog, pg_temp as $$
+language sql stable set search_path = rounds, pg_catalog, pg_temp as $$
     with failing as (
         select f.job, count(*) as still, count(*) filter (where not exists (
             select from failures e where e.job = f.job and e.group_id = f.group_id
@@ -38,7 +38,7 @@ $$;
 -- timed anew.
 create function rounds.opening_lateness(period interval default '30 minutes')
 returns table (label text, value double precision)
-language sql volatile set search_path = rounds, pg_catalog, pg_temp as $$
+language sql stable set search_path = rounds, pg_catalog, pg_temp as $$
     select 'open', greatest(
         0,
         (select max(r.worst_lateness) from runs r where r.job = 'open' and r.ended_at > ostinato.now() - period),
@@ -51,13 +51,13 @@ language sql volatile set search_path = rounds, pg_catalog, pg_temp as $$
 $$;
 
 -- The figures of the last `period`, by job: runs, groups, failures, how long a run took, how late the worst was, groups
--- a minute of work.
+-- a minute of work. Of all tenants together, as the owner: the API sees no tenant's rows.
 create function rounds.figures(period interval default '1 hour')
 returns table (
     job text, runs bigint, groups bigint, failed bigint, seconds double precision, worst_seconds double precision,
     worst_lateness double precision, groups_per_minute double precision, last_ended_at timestamptz
-) language sql volatile
-set search_path = rounds, pg_catalog, pg_temp as $$
+) language sql volatile security definer
+set search_path = rounds, pg_catalog, pg_temp set row_security = on as $$
     select j.job, count(r.id) filter (where not r.mended), coalesce(sum(r.groups), 0), coalesce(sum(r.failed), 0),
            coalesce(extract(epoch from avg(r.ended_at - r.started_at) filter (where not r.mended)),
                     0)::double precision,
@@ -73,7 +73,7 @@ $$;
 -- How often which error was met, by job: by a group, or by a run as a whole.
 create function rounds.failures_by_type(period interval default '1 hour')
 returns table (job text, error text, count bigint)
-language sql volatile set search_path = rounds, pg_catalog, pg_temp as $$
+language sql volatile security definer set search_path = rounds, pg_catalog, pg_temp set row_security = on as $$
     select f.job, split_part(f.error, ':', 1), count(*) from (
         select f.job, f.error from failures f where f.at > ostinato.now() - period
         union all select r.job, r.error from runs r

@@ -1,0 +1,78 @@
+"""Serves `/metrics` on an address of its own: figures of engine, applications and this process.
+
+The page needs no key, because Prometheus is asked to need none; so it is not on the API's address,
+and its own is one of this machine unless `api_metrics_host` says otherwise. No label holds what a
+tenant made up. One snapshot a second serves all readers, however many there are: reading the page
+costs the database and the API's callers nothing.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from ostinato._core.base.errors import OstinatoError
+from ostinato._core.base.log import get_logger
+from ostinato._core.base.prometheus import render
+from ostinato._core.engine import observe
+from ostinato._core.runtime.observe import figures
+from ostinato._faces.api.parts import Parts
+
+log = get_logger("metrics")
+
+PATH = "/metrics"
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+FRESH_SECONDS = 1.0
+
+
+class MetricsPage:
+    """The page, and when it was made."""
+
+    def __init__(self, parts: Parts, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._parts = parts
+        self._clock = clock
+        self._page: Response | None = None
+        self._fresh_until = 0.0
+        self._making: asyncio.Task[Response] | None = None
+
+    async def read(self) -> Response:
+        """The page as it was within the last second, or as it is."""
+        if self._page is not None and self._clock() < self._fresh_until:
+            return self._page
+        if self._making is None:
+            self._making = asyncio.create_task(self._make())
+        # One for all who wait; it goes on although one of them leaves.
+        return await asyncio.shield(self._making)
+
+    async def _make(self) -> Response:
+        try:
+            self._page = await self._snapshot()
+        finally:
+            self._fresh_until = self._clock() + FRESH_SECONDS
+            self._making = None
+        return self._page
+
+    async def _snapshot(self) -> Response:
+        parts = self._parts
+        try:
+            async with parts.client.connection() as conn:
+                engine = await observe.record(conn)
+                theirs = await figures.ask(conn, parts.apps, parts.recorder)
+        except OstinatoError as error:
+            log.warning("metrics_not_read", error_code=type(error).code)
+            return PlainTextResponse(f"{error.message}\n", 503)
+        return Response(render([engine, *theirs.recorders, parts.recorder], theirs.metrics), media_type=MEDIA_TYPE)
+
+
+def metrics_app(parts: Parts) -> Starlette:
+    """The application that serves the page, for a server of its own."""
+    page = MetricsPage(parts)
+
+    async def show(_: Request) -> Response:
+        return await page.read()
+
+    return Starlette(routes=[Route(PATH, show, methods=["GET"])])
