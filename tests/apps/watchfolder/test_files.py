@@ -1,6 +1,7 @@
 """Files as people leave them: half written, strangely named, on other disks, without room."""
 
 import errno
+import io
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -159,14 +161,12 @@ def test_folders_on_two_disks_work_all_the_same(tmp_path: Path, other_disk: Path
 
 def test_a_slow_writer_is_waited_for(place: Place) -> None:
     place.start(stable_s=5.0)
-    path = place.drop("scan.pdf", b"%PDF-1.4 page 1")
+    path = place.drop("scan.tif", b"page 1")
     for page in range(2, 8):
         place.tick(3)  # three seconds, then the scanner writes its next page
         with path.open("ab") as file:
             file.write(f" page {page}".encode())
-        assert place.files(place.folders.incoming) == ["scan.pdf"]
-    with path.open("ab") as file:
-        file.write(b"\n%%EOF")
+        assert place.files(place.folders.incoming) == ["scan.tif"]
 
     place.tick(8)
 
@@ -214,6 +214,7 @@ def test_a_file_that_is_open_for_writing_is_left_alone(place: Place, where: str)
 ASKING = """
 import sys
 from pathlib import Path
+from typing import IO
 from ostinato.apps.watchfolder.tick.arrivals import is_being_written
 print("asking", flush=True)
 while not Path(sys.argv[2]).exists():
@@ -365,24 +366,56 @@ def test_a_copy_from_a_share_that_cannot_be_removed_there_is_made_once(
     assert place.held() == []
 
 
-def test_a_file_that_is_written_to_after_it_was_taken_goes_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = place.drop("a.pdf", b"part 1").open("ab")
+def test_a_file_that_is_written_to_while_it_is_hashed_goes_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size stays as it was: only who reads the file can notice."""
+    writer = place.drop("a.pdf", b"before").open("r+b")
     monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: False)
-    original = utils.sha256_file
+    real, readers = utils._opened, []
 
-    def while_written(path: utils.PathLike) -> str:
-        writer.write(b" part 2")
+    def meanwhile(path: utils.PathLike) -> IO[bytes]:
+        opened = real(path)
+        if not os.fspath(path).endswith(".pdf"):
+            return opened
+        read = io.BytesIO(opened.read())
+        writer.seek(0)
+        writer.write(b"after!")
         writer.flush()
-        raise utils.Changed(os.fspath(path))
+        os.utime(path, (1, 1))
+        read.fileno = opened.fileno  # type: ignore[method-assign]
+        readers.append(opened)
+        return read
 
-    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.sha256_file", while_written)
-    place.tick()
+    with monkeypatch.context() as patch:
+        patch.setattr(utils, "_opened", meanwhile)
+        place.tick()
+    for each in (writer, *readers):
+        each.close()
     assert place.files(place.folders.incoming) == ["a.pdf"]
     assert place.index["jobs"] == {}
 
-    writer.close()
-    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.sha256_file", original)
     place.tick(2)
+
+    assert (place.folders.out / "a.pdf").read_bytes() == b"after!"
+
+
+def test_a_file_that_is_written_to_after_it_was_taken_goes_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = place.drop("a.pdf", b"part 1").open("ab")
+    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: False)
+
+    def before_it_is_read(path: utils.PathLike) -> str:
+        writer.write(b" part 2")
+        writer.flush()
+        return utils.sha256_file(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ostinato.apps.watchfolder.tick.arrivals.sha256_file", before_it_is_read)
+        place.tick()
+    assert place.files(place.folders.incoming) == ["a.pdf"]
+    assert place.index["jobs"] == {}
+    writer.close()
+
+    place.tick(2)
+
     assert (place.folders.out / "a.pdf").read_bytes() == b"part 1 part 2"
 
 

@@ -1,6 +1,7 @@
 """The tick, step by step: attempts, services that fail in every way, twins and decisions."""
 
 import errno
+import hashlib
 import itertools
 import json
 import os
@@ -17,12 +18,13 @@ import structlog
 
 from ostinato._core.base.errors import InvalidInput, LeaseHeld
 from ostinato.apps.watchfolder import utils
+from ostinato.apps.watchfolder.core import make_job_key
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
 from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
-from tests.apps.watchfolder.place import Place, Services
+from tests.apps.watchfolder.place import PROFILE, Place, Services
 
 
 def failing(code: str, *, retryable: bool = True, service: str = "prep") -> object:
@@ -45,6 +47,27 @@ def test_a_file_goes_all_the_way(place: Place) -> None:
     assert list(place.folders.work.iterdir()) == []
     metrics = json.loads((place.folders.index / "metrics.json").read_text())
     assert (metrics["done"], metrics["running"], metrics["queued"]) == (1, 0, 0)
+
+
+def test_one_tick_does_all_its_steps_in_order(place: Place) -> None:
+    """W6: each step hands on to the next, so that services which answer at once need one tick."""
+    place.drop("a.pdf", b"a")
+
+    place.tick()
+
+    assert place.files(place.folders.out) == ["a.pdf"]
+    metrics = json.loads((place.folders.index / "metrics.json").read_text())
+    assert (metrics["done"], metrics["running"], metrics["queued"]) == (1, 0, 0)
+
+
+def test_decisions_are_done_before_anything_is_taken(place: Place) -> None:
+    """W6: what a decision sends back to `in/` is taken by the discovery of the same tick."""
+    place.decide(done_and_held(place), "FORCE_REPROCESS")
+
+    place.tick()
+
+    assert len(place.index["jobs"]) == 2
+    assert place.files(place.folders.incoming) == []
 
 
 def test_every_history_is_a_walk_of_the_machine(place: Place, services: Services) -> None:
@@ -428,6 +451,23 @@ def test_no_more_jobs_than_there_is_room_for(place: Place, services: Services) -
     assert (metrics["running"], metrics["queued"]) == (2, 1)
 
 
+@pytest.mark.parametrize(("service", "most"), [("prep", 2), ("ocr", 1), ("ocr", 3)])
+def test_no_service_has_more_jobs_at_once_than_it_may(
+    place: Place, services: Services, service: str, most: int
+) -> None:
+    other = {"prep": "ocr", "ocr": "prep"}[service]
+    services.judge = lambda asked, _: {"state": "RUNNING"} if asked == service else None
+    place.start(**{f"{service}_concurrency": most, f"{other}_concurrency": 5})
+    for number in range(5):
+        place.drop(f"{number}.pdf", str(number).encode())
+
+    place.tick(4)
+
+    running = [meta for meta in place.in_flight.values() if meta["stage"] == f"{service.upper()}_RUNNING"]
+    assert len(running) == most
+    assert len(place.in_flight) == 5
+
+
 def test_nothing_is_taken_while_the_services_do_not_say_what_they_are(place: Place) -> None:
     place.drop("a.pdf", b"a")
 
@@ -486,6 +526,8 @@ def test_discard_removes_the_file_and_nothing_else(place: Place) -> None:
     assert place.held() == []
     assert place.files(place.folders.reports) == []
     assert place.files(place.folders.out) == ["a.pdf"]
+    assert place.files(place.folders.archive) == ["a.pdf"]
+    assert place.files(place.folders.error) == place.files(place.folders.incoming) == []
     assert list(place.index["jobs"]) == [job_key]
 
 
@@ -501,6 +543,31 @@ def test_force_processes_it_again_under_a_key_of_its_own(place: Place) -> None:
     assert place.metrics["done"] == 2
     assert place.index["forced"] == {}
     assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
+
+
+def test_force_sends_it_back_to_in_with_its_nonce(place: Place) -> None:
+    place.decide(done_and_held(place), "FORCE_REPROCESS", nonce="0123abcd99", decidedBy="anna")
+    place.change(stable_s=60.0)
+
+    place.tick()
+
+    assert place.files(place.folders.incoming) == ["b__force-0123abcd.pdf"]
+    assert place.index["forced"]["0123abcd"]["decidedBy"] == "anna"
+
+
+def test_the_nonce_of_one_file_forces_no_other(place: Place) -> None:
+    place.decide(done_and_held(place), "FORCE_REPROCESS", nonce="0123abcd")
+    place.change(stable_s=60.0)
+    place.tick()
+    (place.folders.incoming / "b__force-0123abcd.pdf").rename(place.root / "aside.pdf")
+    place.drop("b__force-0123abcd.pdf", b"other bytes")
+    place.change(stable_s=0.0)
+
+    place.tick()
+
+    other = make_job_key(hashlib.sha256(b"other bytes").hexdigest(), PROFILE)[1]
+    assert place.index["jobs"][other]["fileName"] == "b__force-0123abcd.pdf"
+    assert set(place.index["forced"]) == {"0123abcd"}
 
 
 def test_a_name_alone_forces_nothing(place: Place) -> None:
@@ -520,6 +587,18 @@ def test_a_nonce_is_good_for_one_file_and_once(place: Place) -> None:
 
     assert len(place.index["jobs"]) == 2
     assert len(place.held()) == 1
+
+
+def test_use_existing_copies_the_result_and_archives_the_file(place: Place) -> None:
+    job_key = done_and_held(place)
+    place.decide(job_key, "USE_EXISTING_RESULT")
+
+    place.tick()
+
+    assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
+    assert place.files(place.folders.archive) == ["a.pdf", "b.pdf"]
+    assert place.held() == place.files(place.folders.reports) == []
+    assert list(place.index["jobs"]) == [job_key]
 
 
 def test_use_existing_takes_another_name_rather_than_overwrite(place: Place) -> None:
