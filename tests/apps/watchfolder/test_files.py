@@ -1,17 +1,19 @@
 """Files as people leave them: half written, strangely named, on other disks, without room."""
 
+import ctypes
 import errno
 import io
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import pytest
 
@@ -266,7 +268,7 @@ def test_a_share_is_known_from_a_disk_of_this_machine(path: str, local: bool) ->
 
 def test_on_a_share_nobody_is_asked_who_writes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """NFS and SMB answer that somebody does, whoever asks, and nothing would ever be taken."""
-    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_local", lambda _: False)
+    monkeypatch.setattr("ostinato.apps.watchfolder.tick.sights.is_local", lambda _: False)
     monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: True)
     place.drop("a.pdf", b"a")
 
@@ -311,6 +313,59 @@ def test_ten_files_that_cannot_be_moved_keep_nobody_waiting(place: Place, monkey
     locked = False
     place.tick(40)
     assert len(place.files(place.folders.out)) == 13
+
+
+@contextmanager
+def without_override() -> Iterator[None]:
+    """The rights of files hold for this process, also where it is root."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, data = struct.pack("<Ii", 0x20080522, 0), ctypes.create_string_buffer(24)
+    assert libc.capget(header, data) == 0
+    words = list(struct.unpack("<6I", data.raw))
+    lowered = [words[0] & ~0b110, *words[1:]]  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    assert libc.capset(header, struct.pack("<6I", *lowered)) == 0
+    try:
+        yield
+    finally:
+        assert libc.capset(header, struct.pack("<6I", *words)) == 0
+
+
+def test_files_that_can_be_moved_but_not_read_stay_and_keep_nobody_waiting(place: Place) -> None:
+    """A scanner with umask 077: more such files than there are slots, and one that is all right."""
+    for number in range(12):
+        place.drop(f"{number:02}.pdf", b"%d" % number).chmod(0)
+        os.utime(place.folders.incoming / f"{number:02}.pdf", (1000, 1000))
+    place.drop("bon.pdf", b"bon")
+
+    with without_override():
+        done = place.tick(5)
+
+    assert place.files(place.folders.out) == ["bon.pdf"]
+    assert place.files(place.folders.staging) == []
+    assert len(place.files(place.folders.incoming)) == 12
+    assert len(done["blocked"]) == place.metrics["blocked"] == 12
+    assert "cannot be read" in done["blocked"]["00.pdf"]
+    for path in place.folders.incoming.iterdir():
+        path.chmod(0o600)
+    place.tick(200)
+    assert len(place.files(place.folders.out)) == 13
+    assert place.metrics["blocked"] == 0
+
+
+def test_a_file_that_becomes_unreadable_after_it_was_taken_goes_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.start(max_jobs_in_flight=1)
+    place.drop("a.pdf", b"a")
+    with monkeypatch.context() as patch, without_override():
+        patch.setattr("ostinato.apps.watchfolder.tick.arrivals.check_readable", lambda path: path.chmod(0))
+        place.tick()
+    assert place.files(place.folders.incoming) == ["a.pdf"]
+    assert place.files(place.folders.staging) == []
+    (place.folders.incoming / "a.pdf").chmod(0o600)
+    place.tick(3)
+
+    assert place.files(place.folders.out) == ["a.pdf"]
 
 
 @pytest.mark.parametrize("code", [errno.EBUSY, errno.ESTALE, errno.EACCES])
@@ -370,26 +425,21 @@ def test_a_file_that_is_written_to_while_it_is_hashed_goes_back(place: Place, mo
     """The size stays as it was: only who reads the file can notice."""
     writer = place.drop("a.pdf", b"before").open("r+b")
     monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: False)
-    real, readers = utils._opened, []
+    real = utils._opened
 
-    def meanwhile(path: utils.PathLike) -> IO[bytes]:
-        opened = real(path)
-        if not os.fspath(path).endswith(".pdf"):
-            return opened
-        read = io.BytesIO(opened.read())
-        writer.seek(0)
-        writer.write(b"after!")
-        writer.flush()
-        os.utime(path, (1, 1))
-        read.fileno = opened.fileno  # type: ignore[method-assign]
-        readers.append(opened)
-        return read
+    class Meanwhile(io.FileIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            read = super().read(size)
+            writer.seek(0)
+            writer.write(b"after!")
+            writer.flush()
+            os.utime(self.fileno(), (1, 1))
+            return read or b""
 
     with monkeypatch.context() as patch:
-        patch.setattr(utils, "_opened", meanwhile)
+        patch.setattr(utils, "_opened", lambda path: Meanwhile(path) if path.suffix == ".pdf" else real(path))
         place.tick()
-    for each in (writer, *readers):
-        each.close()
+    writer.close()
     assert place.files(place.folders.incoming) == ["a.pdf"]
     assert place.index["jobs"] == {}
 

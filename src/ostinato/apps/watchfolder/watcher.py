@@ -23,6 +23,7 @@ from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.context import Hooks
 from ostinato.apps.watchfolder.tick.orchestrator import BUSY_TICK_SECONDS, Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
+from ostinato.apps.watchfolder.tick.sights import blocked_sentence
 from ostinato.errors import NotFound
 
 NOTE_SECONDS = 5.0
@@ -175,5 +176,7 @@ class Watcher:
 def _problem(done: dict[str, Any], profile: Document | None) -> str | None:
     if profile is None:
         return "PREP or OCR does not answer"
-    problems = done["problems"]
-    return f"{problems[-1]['what']}: {problems[-1]['error']}"[:2000] if problems else None
+    if done["problems"]:
+        last = done["problems"][-1]
+        return f"{last['what']}: {last['error']}"[:2000]
+    return blocked_sentence(done["blocked"])
