@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import requests
 import structlog
+from structlog.typing import EventDict
 
 from ostinato._core.base.errors import InvalidInput, LeaseHeld
 from ostinato.apps.watchfolder import utils
@@ -531,6 +532,20 @@ def test_discard_removes_the_file_and_nothing_else(place: Place) -> None:
     assert list(place.index["jobs"]) == [job_key]
 
 
+def test_what_is_discarded_is_recorded_with_its_hash(place: Place, logs: list[EventDict]) -> None:
+    job_key = done_and_held(place, "b.pdf", "c.pdf")
+    place.decide(job_key, "DISCARD", decidedBy="anna", files=[place.files(place.folders.hold)[0]])
+    wanted = hashlib.sha256(b"a").hexdigest()
+
+    place.tick()
+
+    (line,) = (place.folders.index / "discarded.jsonl").read_text().splitlines()
+    facts = json.loads(line)
+    assert (facts["sha256"], facts["fileName"], facts["decidedBy"]) == (wanted, "b.pdf", "anna")
+    assert [each["sha256"] for each in logs if each["event"] == "duplicate_discarded"] == [wanted]
+    assert [each["sha256"] for each in place.events if each["kind"] == "discarded"] == [wanted]
+
+
 def test_force_processes_it_again_under_a_key_of_its_own(place: Place) -> None:
     job_key = done_and_held(place)
     place.decide(job_key, "FORCE_REPROCESS", nonce="0123abcd99")
@@ -625,7 +640,13 @@ def test_use_existing_of_a_result_that_is_gone_fails_and_deletes_nothing(place: 
     assert len(place.files(place.folders.hold)) == 3
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"action": "DELETE"}', '{"action": 7}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", '{"action": "DELETE"}', '{"action": 7}'),
+        *(json.dumps({"action": "DISCARD", "files": files}) for files in ([], "b.pdf", [7], {})),
+    ],
+)
 def test_a_decision_that_cannot_be_read_decides_nothing(place: Place, text: str) -> None:
     job_key = done_and_held(place)
     (place.folders.hold / job_key / "decision.json").write_text(text)
@@ -635,6 +656,7 @@ def test_a_decision_that_cannot_be_read_decides_nothing(place: Place, text: str)
     status = json.loads((place.folders.hold / job_key / "status.json").read_text())
     assert status["state"] == "DECISION_INVALID"
     assert (place.folders.hold / job_key / "decision.json").exists()
+    assert [path.read_bytes() for path in (place.folders.hold / job_key).glob("*__b.pdf")] == [b"a"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -709,6 +731,64 @@ def test_an_index_that_is_broken_is_made_anew_and_the_old_one_kept(place: Place)
     assert any("broken" in name for name in place.files(place.folders.index))
 
 
+def moved(place: Place, services: Services) -> Place:
+    """The same folder under another name, and a new process that watches it there."""
+    there = place.root.with_name("moved")
+    place.root.rename(there)
+    made = Place(there, services)
+    made.start()
+    return made
+
+
+@pytest.mark.parametrize("service", ["prep", "ocr"])
+def test_a_folder_that_was_moved_goes_on_where_it_was(place: Place, services: Services, service: str) -> None:
+    services.judge = lambda asked, _: {"state": "RUNNING"} if asked == service else None
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    services.judge = lambda _service, _body: None
+    services.jobs.clear()
+
+    there = moved(place, services)
+    there.tick(4)
+
+    assert there.files(there.folders.out) == there.files(there.folders.archive) == ["a.pdf"]
+    assert there.metrics["done"] == 1
+    assert str(place.root) not in there.folders.index_file.read_text()
+
+
+def test_an_existing_result_is_found_after_the_folder_was_moved(place: Place, services: Services) -> None:
+    job_key = done_and_held(place, "b.pdf", "c.pdf")
+    saved = json.loads(place.folders.index_file.read_text())
+    for name in ("outPath", "resultPath", "archivePath"):  # as an earlier release wrote them
+        saved["jobs"][job_key][name] = str(place.root / saved["jobs"][job_key][name])
+    place.folders.index_file.write_text(json.dumps(saved))
+
+    there = moved(place, services)
+    held = there.files(there.folders.hold)[0]
+    there.decide(job_key, "USE_EXISTING_RESULT", files=[held])
+    there.tick()
+
+    assert there.files(there.folders.out) == ["a.pdf", "b.pdf"]
+    report = json.loads((there.folders.reports / f"{job_key}.json").read_text())
+    assert report["count"] == 1
+    assert report["incoming"]["fileName"] == "c.pdf"
+
+
+def test_the_paths_in_the_files_are_relative_and_those_of_events_whole(place: Place, services: Services) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    state = place.state(place.only_key())
+    services.judge = lambda _service, _body: None
+    services.jobs.clear()
+    place.tick(4)
+
+    assert state["inputPath"] == f"work/{place.only_key()}/input.pdf"
+    entry = json.loads(place.folders.index_file.read_text())["jobs"][place.only_key()]
+    assert entry["outPath"] == "out/a.pdf"
+    assert place.events[-1]["outPath"] == str(place.folders.out / "a.pdf")
+
+
 def test_an_index_that_is_gone_is_made_anew(place: Place) -> None:
     place.drop("a.pdf", b"a")
     place.tick(2)
@@ -731,4 +811,4 @@ def test_counters_are_counted_again_at_a_start(place: Place) -> None:
     place.start()
 
     assert place.metrics["done"] == 1
-    assert Path(place.index["jobs"][place.only_key()]["resultPath"]).is_file()
+    assert (place.root / place.index["jobs"][place.only_key()]["resultPath"]).is_file()

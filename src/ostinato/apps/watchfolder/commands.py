@@ -151,6 +151,8 @@ def _loop(orchestrator: "Orchestrator", view: "View", ours: "list[ServiceProcess
 
     def ticked(summary: dict[str, Any]) -> None:
         view.trouble(summary)
+        busy = orchestrator.in_flight or orchestrator.memory.staged
+        view.look(orchestrator.memory, alone=once and not busy)
         view.refresh()
         for service in ours:
             service.restart_if_dead()
@@ -174,7 +176,8 @@ def held(cli: Cli, folder: Folder) -> None:
     found = duplicates.held(Folders.below(folder))
     shown = table("job", "files", "is the same as", "state")
     for each in found:
-        state = "decided" if each.decided else each.message or each.state
+        failed = each.state != duplicates.PENDING["state"]
+        state = f"{each.state}: {each.message}" if failed else "decided" if each.decided else each.state
         known = f"{each.existing_name or '?'} ({each.existing_state or '?'})"
         shown.add_row(each.job_key, "\n".join(each.files), known, state)
     cli.out.show({"held": [asdict(each) for each in found]}, shown)

@@ -171,7 +171,7 @@ def _classify(tick: Tick, staged: Staged) -> None:
     """Hash a staged file, and make it a job or a duplicate."""
     if staged.job_key is not None:
         document = read_json(tick.folders.job(staged.job_key) / "state.json", {})
-        if document.get("stagedPath") == str(staged.path):
+        if document.get("stagedPath") == tick.folders.stored("stagedPath", staged.path):
             arrive(tick, staged.job_key, document)
             _drop(tick, staged)
             return
@@ -247,8 +247,8 @@ def ingest(tick: Tick, staged: Staged, file_hash: str) -> None:
         "fileHash": file_hash,
         "profileHash": profile_hash,
         "sizeBytes": staged.size,
-        "inputPath": str(target),
-        "stagedPath": str(staged.path),
+        "inputPath": tick.folders.stored("inputPath", target),
+        "stagedPath": tick.folders.stored("stagedPath", staged.path),
         "profile": profile,
         "attemptPrep": 0,
         "attemptOcr": 0,
@@ -261,7 +261,8 @@ def ingest(tick: Tick, staged: Staged, file_hash: str) -> None:
 def arrive(tick: Tick, job_key: str, document: Document) -> None:
     """Finish what INGESTING intends, at once or when something had been in the way."""
     if document["state"] == "INGESTING":
-        staged, target = Path(document["stagedPath"]), Path(document["inputPath"])
+        staged = tick.folders.staging / Path(document["stagedPath"]).name
+        target = tick.folders.job(job_key) / Path(document["inputPath"]).name
         if staged.exists() and target.exists():  # copied from another file system
             if sha256_file(staged) == sha256_file(target):
                 unlink(staged)

@@ -45,7 +45,7 @@ def ripe(tick: Tick, free: int) -> list[tuple[tuple[int, str], str]]:
                 sight = Sight(identity, now, now if sight is None else sight.first)
             seen[entry.name] = sight
             if found.st_size == 0:
-                sight.why = "it is empty"
+                sight.why = f"it is empty; refused when it stays so for {tick.options.empty_s:g} s"
                 _judge_empty(tick, entry, sight)
             elif now - sight.since < window:
                 sight.why = "it may still be written to"

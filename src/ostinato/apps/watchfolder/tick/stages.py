@@ -102,7 +102,7 @@ def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
     meta |= numbers
     more: dict[str, object] = {"attempt": sent}
     if step is PREP:
-        path = str(meta["inputPath"])
+        path = str(tick.folders.found("inputPath", meta["inputPath"]))
         more["inputSha256"] = meta.get("fileHash")
     else:
         path = str(tick.folders.job(job_key) / "raw.pdf")
