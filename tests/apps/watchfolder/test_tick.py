@@ -18,10 +18,12 @@ import structlog
 from structlog.typing import EventDict
 
 from ostinato._core.base.errors import InvalidInput, LeaseHeld
+from ostinato._faces.cli.frame.output import Output
 from ostinato.apps.watchfolder import utils
 from ostinato.apps.watchfolder.core import make_job_key
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
+from ostinato.apps.watchfolder.terminal import View
 from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
@@ -69,6 +71,23 @@ def test_decisions_are_done_before_anything_is_taken(place: Place) -> None:
 
     assert len(place.index["jobs"]) == 2
     assert place.files(place.folders.incoming) == []
+
+
+def test_what_the_services_note_is_in_the_result_and_in_the_view(
+    place: Place, services: Services, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"prep": ["left out: 'x.txt'"], "ocr": ["straightened"]}
+    services.judge = lambda service, body: {
+        **services._done(service, body),
+        "result": {"pages": 1, "notes": said[service]},
+    }
+    place.orchestrator.hooks.on_event = View(Output(), place.folders).hear
+    place.drop("a.zip", b"a")
+
+    place.tick(2)
+
+    assert place.index["jobs"][place.only_key()]["result"]["notes"] == ["left out: 'x.txt'", "straightened"]
+    assert "(left out: 'x.txt'; straightened)" in capsys.readouterr().err
 
 
 def test_every_history_is_a_walk_of_the_machine(place: Place, services: Services) -> None:

@@ -44,7 +44,7 @@ def prep(
     beat_seconds: Beats = 5.0,
     until_eof: UntilEof = False,
 ) -> None:
-    """Run PREP: whatever was scanned (PDF, JPEG, PNG, TIFF, WebP, HEIC, CBZ, ZIP) becomes a PDF.
+    """Run PREP: whatever was scanned (PDF, images, ZIP, RAR, 7z of them) becomes a PDF.
 
     Each job runs in a process of its own, with limits on memory, time, pages and pixels, without
     network, and with its own folder as the only place to write.

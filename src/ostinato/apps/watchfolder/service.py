@@ -148,6 +148,7 @@ async def _record_one(conn: Connection, place: Place, document: Document, last: 
                 at=entry["at"],
                 file_name=document.get("fileName") or "",
                 message=_short(entry.get("message")),
+                notes=(document.get("result") or {}).get("notes") if entry["state"] == "DONE" else None,
             ),
             job_key,
         )

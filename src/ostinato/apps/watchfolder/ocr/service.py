@@ -15,7 +15,7 @@ from ostinato.apps.watchfolder.station.records import Plan
 from ostinato.apps.watchfolder.station.sandbox import Limits, told_level
 from ostinato.apps.watchfolder.station.server import build
 
-VERSION = "1"
+VERSION = "2"
 PACKAGES = ("ocrmypdf", "pikepdf", "pypdfium2", "fpdf2")
 RAPID = ("rapidocr", "onnxruntime")
 

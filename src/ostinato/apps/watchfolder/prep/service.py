@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from ostinato.apps.watchfolder.prep import libarchive
 from ostinato.apps.watchfolder.prep.kinds import ACCEPTS
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.jobs import Station
@@ -16,7 +17,7 @@ from ostinato.apps.watchfolder.station.sandbox import Limits, told_level
 from ostinato.apps.watchfolder.station.server import build
 from ostinato.errors import NotConfigured
 
-VERSION = "1"
+VERSION = "2"
 PACKAGES = ("pikepdf", "img2pdf", "pillow", "pillow-heif")
 
 
@@ -47,7 +48,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
             "service": "prep",
             "apiVersion": 1,
             "version": VERSION,
-            "tools": {name: version_of(name) for name in PACKAGES},
+            "tools": {name: version_of(name) for name in PACKAGES} | {"libarchive": libarchive.version()},
             "params": {"version": VERSION, "fallbackPage": "A4"},
             "limits": made.options["limits"],
             "accepts": list(ACCEPTS),

@@ -82,9 +82,15 @@ def _choose(tick: Tick, job_key: str, document: Document, result: Document | Non
         "outPath": stored("outPath", _free(tick.folders.out, f"{stem}.pdf")),
         "archivePath": stored("archivePath", _free(archive, safe_name(document["fileName"]))),
         "resultPath": stored("resultPath", tick.folders.results / f"{job_key}.pdf"),
-        "result": result or document.get("result"),
+        "result": _told(document, result) if result else document.get("result"),
         "pages": (result or {}).get("pages"),
     }
+
+
+def _told(document: Document, result: Document) -> Document:
+    """The result of OCR, with what PREP had to say before: nothing is left out without being told."""
+    before = document.get("notes") or []
+    return {**result, "notes": [*before, *(result.get("notes") or [])]} if before else result
 
 
 def _moved(tick: Tick, job_key: str, document: Document, source: Path, to: str) -> Document:

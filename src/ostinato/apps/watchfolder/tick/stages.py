@@ -214,12 +214,18 @@ def _done(tick: Tick, step: Step, job_key: str, meta: Document, result: Document
         _error(tick, step, job_key, meta, cause)
         return
     if step is PREP:
-        tick.state(job_key, state="PREP_DONE", pages=result.get("pages"), infra=0)
+        tick.state(job_key, state="PREP_DONE", pages=result.get("pages"), infra=0, notes=_notes(result))
         meta |= {"stage": "PREP_DONE", "infra": 0, "progress": None}
         meta.pop("nextAttemptAt", None)
         meta.pop("cause", None)
     else:
         finalize(tick, job_key, result)
+
+
+def _notes(result: Document) -> list[str]:
+    """What a service says is worth knowing, as far as it is text."""
+    found = result.get("notes")
+    return [str(each)[:500] for each in found[:50]] if isinstance(found, list) else []
 
 
 def _error(tick: Tick, step: Step, job_key: str, meta: Document, cause: Document) -> None:
