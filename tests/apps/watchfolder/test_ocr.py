@@ -17,7 +17,7 @@ from fpdf.enums import TextMode
 from pikepdf import pdfa
 from PIL import Image
 
-from ostinato._core.base.errors import NotConfigured
+from ostinato._core.base.errors import InvalidInput, NotConfigured
 from ostinato.apps.watchfolder import scans
 from ostinato.apps.watchfolder.ocr import engines, rapid, service
 from ostinato.apps.watchfolder.ocr.look import look
@@ -27,6 +27,7 @@ from ostinato.apps.watchfolder.prep.images import Pages, write_pdf
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.prep.pdfs import bind
 from ostinato.apps.watchfolder.station.outputs import environment
+from ostinato.apps.watchfolder.tick.options import Options
 from tests.apps.watchfolder.papers import armed, arms_of, text_pdf
 from tests.apps.watchfolder.stations import Desk, desk
 
@@ -237,10 +238,28 @@ def test_the_languages_are_told_with_the_primary_one_first() -> None:
 
 @pytest.mark.skipif(not HAS_TESSERACT, reason="tesseract is not installed")
 def test_a_language_that_tesseract_lacks_is_said_or_left_to_the_other() -> None:
-    with pytest.raises(NotConfigured, match="no data for xyz"):
-        engines.choose("tesseract", "xyz")
+    with pytest.raises(NotConfigured, match="no data for isl"):
+        engines.choose("tesseract", "isl")
     if rapid.is_installed():
-        assert engines.choose("auto", "xyz").name == "rapid"
+        assert engines.choose("auto", "isl").name == "rapid"
+
+
+@pytest.mark.parametrize("wanted", ["auto", "rapid"])
+def test_an_unknown_language_is_refused_with_those_that_there_are(wanted: str) -> None:
+    with pytest.raises(InvalidInput, match="klingon") as refused:
+        engines.choose(wanted, "fra+klingon")
+
+    assert "eng, " in str(refused.value.hint)
+    assert "fra, " in str(refused.value.hint)
+
+
+def test_ocr_uses_all_cores_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    engine = engines.Engine("tesseract", "5", ("eng", "fra"))
+
+    assert service.plan(engine).concurrency == Options().ocr_concurrency == service.plan(engine).cores == 7
+    assert service.plan(engine, concurrency=2).concurrency == 2
+    assert Options.from_environ({"OCR_CONCURRENCY": "3"}).ocr_concurrency == 3
 
 
 def test_columns_are_read_one_after_the_other_and_tables_row_by_row() -> None:

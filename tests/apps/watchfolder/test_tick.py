@@ -8,6 +8,7 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -486,6 +487,48 @@ def test_no_service_has_more_jobs_at_once_than_it_may(
     running = [meta for meta in place.in_flight.values() if meta["stage"] == f"{service.upper()}_RUNNING"]
     assert len(running) == most
     assert len(place.in_flight) == 5
+
+
+def paged(**pages: int) -> Callable[[str, Document], Document | None]:
+    """PREP finds so many pages in each file; OCR never ends."""
+
+    def judge(service: str, body: Document) -> Document | None:
+        if service == "ocr":
+            return {"state": "RUNNING"}
+        source = Path(body["inputPath"])
+        (source.parent / "raw.pdf").write_bytes(b"raw")
+        return {"state": "DONE", "result": {"pages": pages[source.read_text()]}}
+
+    return judge
+
+
+def test_a_short_document_passes_a_long_one(place: Place, services: Services) -> None:
+    services.judge = paged(first=30, long=400, short=2)
+    place.start(ocr_concurrency=1)
+    for name in ("first", "long", "short"):
+        place.drop(f"{name}.pdf", name.encode())
+        place.tick()
+    assert [meta["stage"] for meta in place.in_flight.values()] == ["OCR_RUNNING", "PREP_DONE", "PREP_DONE"]
+
+    place.change(ocr_concurrency=2)
+    place.tick()
+
+    assert [meta["stage"] for meta in place.in_flight.values()] == ["OCR_RUNNING", "PREP_DONE", "OCR_RUNNING"]
+
+
+def test_long_documents_leave_a_slot_for_short_ones(place: Place, services: Services) -> None:
+    services.judge = paged(a=300, b=300, c=300, d=1)
+    place.start(ocr_concurrency=2)
+    for name in "abc":
+        place.drop(f"{name}.pdf", name.encode())
+    place.tick(3)
+    place.drop("d.pdf", b"d")
+
+    place.tick(2)
+
+    stages = {meta["fileName"]: meta["stage"] for meta in place.in_flight.values()}
+    assert sorted(stages.values()) == ["OCR_RUNNING", "OCR_RUNNING", "PREP_DONE", "PREP_DONE"]
+    assert stages["d.pdf"] == "OCR_RUNNING"
 
 
 def test_nothing_is_taken_while_the_services_do_not_say_what_they_are(place: Place) -> None:

@@ -3,14 +3,18 @@
 import hashlib
 import io
 import json
+import os
 from typing import Any
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from ostinato._faces.cli.frame.output import Output
+from ostinato._faces.cli.main import app
 from ostinato.apps.watchfolder.commands import held
 from ostinato.apps.watchfolder.terminal import View
+from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.commands import Cli
 from tests.apps.watchfolder.place import Place, Services
 
@@ -120,6 +124,21 @@ def test_each_twin_has_its_row_and_a_failed_decision_shows_as_failed(
     listed = capsys.readouterr().out
     assert "DECISION_FAILED: the existing result is gone: use FORCE_REPROCESS" in listed
     assert "decided" not in listed
+
+
+@pytest.mark.parametrize(("environ", "most"), [({"OCR_CONCURRENCY": "3"}, 3), ({}, os.cpu_count())])
+def test_watch_hears_how_many_are_read_at_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], most: int
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    seen: list[int] = []
+    monkeypatch.setattr(Orchestrator, "loop", lambda self, *_: seen.append(self.options.ocr_concurrency))
+    urls = ["--prep-url=http://prep:1", "--ocr-url=http://ocr:1"]
+
+    done = CliRunner().invoke(app, ["watch", str(place.root), *urls])
+
+    assert (done.exit_code, seen) == (0, [most]), done.output
 
 
 @pytest.mark.parametrize("how", [{}, {"quiet": True}, {"json": True}])

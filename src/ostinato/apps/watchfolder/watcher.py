@@ -74,7 +74,7 @@ class Watcher:
             while True:
                 known = await self._in_thread(profile.get)
                 done = await self._in_thread(watched.tick, known)
-                self._problem = _problem(done, known)
+                self._problem = _problem(done, known, profile.trouble)
                 active = await self._record()
                 if not active:
                     return "paused"
@@ -173,9 +173,9 @@ class Watcher:
             )
 
 
-def _problem(done: dict[str, Any], profile: Document | None) -> str | None:
+def _problem(done: dict[str, Any], profile: Document | None, trouble: str | None) -> str | None:
     if profile is None:
-        return "PREP or OCR does not answer"
+        return f"PREP or OCR does not answer: {trouble or 'not yet'}"[:2000]
     if done["problems"]:
         last = done["problems"][-1]
         return f"{last['what']}: {last['error']}"[:2000]

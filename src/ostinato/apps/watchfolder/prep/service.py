@@ -37,13 +37,15 @@ def plan(
     )
 
 
-def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.0) -> FastAPI:
-    """The application of PREP for the jobs below a folder."""
+def application(
+    work_dir: Path | None, chosen: Plan | None = None, *, root: Path | None = None, drain: float = 0.0
+) -> FastAPI:
+    """The application of PREP for the jobs of a folder, or of all folders below a root."""
     require("pikepdf", "img2pdf", "PIL")
     made = chosen or plan()
     sandbox = told_level("prep")
 
-    def info() -> dict[str, Any]:
+    def info(_lang: str | None) -> dict[str, Any]:
         return {
             "service": "prep",
             "apiVersion": 1,
@@ -56,7 +58,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
             "beatSeconds": made.beat_seconds,
         }
 
-    return build(Station(made, work_dir), info, drain=drain)
+    return build(Station(made, work_dir, root), info, drain=drain)
 
 
 def require(*modules: str) -> None:
