@@ -731,7 +731,7 @@ MUTANTS = [
         rule="W46.",
         breaks="any text on a page means that it was read",
         file="apps/watchfolder/ocr/look.py",
-        old="return covered >= DOMINATES * width * height",
+        old="return bool(covered >= DOMINATES * width * height)",
         new="return False",
         tests=("test_ocr.py::test_which_pages_are_read",),
     ),

@@ -67,4 +67,4 @@ def _is_stamped_scan(page: Any) -> bool:  # noqa: ANN401 - of pdfium
         left, bottom, right, top = each.get_bounds()
         across = min(right, width) - max(left, 0.0)
         covered = max(covered, max(across, 0.0) * max(min(top, height) - max(bottom, 0.0), 0.0))
-    return covered >= DOMINATES * width * height
+    return bool(covered >= DOMINATES * width * height)
