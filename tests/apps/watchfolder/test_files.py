@@ -29,7 +29,7 @@ from ostinato.apps.watchfolder.names import (
     safe_name,
     shown_name,
 )
-from ostinato.apps.watchfolder.tick.arrivals import is_being_written
+from ostinato.apps.watchfolder.tick.sights import is_being_written
 from ostinato.apps.watchfolder.utils import atomic_write_json, copy_to, move_atomic, move_unique, read_json
 from tests.apps.watchfolder.place import Place, Services
 
@@ -217,7 +217,7 @@ ASKING = """
 import sys
 from pathlib import Path
 from typing import IO
-from ostinato.apps.watchfolder.tick.arrivals import is_being_written
+from ostinato.apps.watchfolder.tick.sights import is_being_written
 print("asking", flush=True)
 while not Path(sys.argv[2]).exists():
     is_being_written(Path(sys.argv[1]))

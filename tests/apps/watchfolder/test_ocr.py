@@ -127,7 +127,7 @@ def stamped(raw: bytes, stamp: str, *, invisible: bool = False) -> bytes:
         layer.text_mode = TextMode.INVISIBLE
     layer.text(20, 290, stamp)
     with pikepdf.open(io.BytesIO(raw)) as pdf, pikepdf.open(io.BytesIO(bytes(layer.output()))) as over:
-        pdf.pages[0].add_overlay(over.pages[0])
+        pdf.pages[0].add_overlay(over.pages[0], None)
         pdf.save(made)
     return made.getvalue()
 

@@ -706,7 +706,7 @@ def test_use_existing_of_a_result_that_is_gone_fails_and_deletes_nothing(place: 
     "text",
     [
         *("", "{", "[]", '{"action": "DELETE"}', '{"action": 7}'),
-        *(json.dumps({"action": "DISCARD", "files": files}) for files in ([], "b.pdf", [7], {})),
+        *(f'{{"action": "DISCARD", "files": {files}}}' for files in ("[]", '"b.pdf"', "[7]", "{}")),
     ],
 )
 def test_a_decision_that_cannot_be_read_decides_nothing(place: Place, text: str) -> None:
