@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-faults check sbom coverage bench bench-check reference snapshot lock clean
+.PHONY: help up test test-faults check sbom coverage mutants bench bench-check reference snapshot lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ coverage: .venv/ready ## say which lines of the engine the tests run; fails belo
 	@$(BIN)/coverage run -m pytest -n 4 $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
+
+mutants: .venv/ready ## break the rules of docs/specs one by one; fails if their tests do not notice (ARGS="--app watchfolder")
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: .venv/ready ## measure Ostinato and its peers side by side, print the table
 	@$(BIN)/python -m bench $(ARGS)

@@ -4,10 +4,13 @@ engine alone   OCR of a raw PDF in a process of its own, one document after the 
 pipeline       the same pages from `in/` to `out/`: orchestrator, PREP and OCR as processes
 share          processor time of the orchestrator's process, of all the time that passes
 tick           one tick while 10,000 files wait in `in/`: all slots taken, and all looked at
+memory         with `--folders 20` only this: PREP and OCR of a worker that watches so many folders (PSS)
 """
 
 import argparse
+import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,7 +24,10 @@ from ostinato.apps.watchfolder import scans
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.prep.images import Pages, write_pdf
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
-from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
+from ostinato.apps.watchfolder.settings import WatchfolderSettings
+from ostinato.apps.watchfolder.station import client
+from ostinato.apps.watchfolder.station.places import address
+from ostinato.apps.watchfolder.station.processes import ServiceProcess, running, services
 from ostinato.apps.watchfolder.tick.options import Options
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 
@@ -46,7 +52,11 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=2, help="of each document")
     parser.add_argument("--engine", default="auto", choices=("auto", "tesseract", "rapid"))
     parser.add_argument("--waiting", type=int, default=10_000)
+    parser.add_argument("--folders", type=int, help="measure the memory that so many folders cost, and nothing else")
     chosen = parser.parse_args()
+    if chosen.folders:
+        asyncio.run(_memory(chosen.folders))
+        return
     with tempfile.TemporaryDirectory(prefix="bench-watchfolder-") as folder:
         root = Path(folder)
         documents = _documents(root, chosen.documents, chosen.pages)
@@ -104,6 +114,47 @@ def _pipeline(root: Path, documents: list[Path], engine: str) -> tuple[float, fl
         seconds, processor = time.monotonic() - started, time.process_time() - used
     results = next(iter(json.loads(folders.index_file.read_text())["jobs"].values()))
     return seconds, processor, str(results["result"]["engine"])
+
+
+async def _memory(count: int) -> None:
+    """Have PREP read one scan in each folder, then say what the services hold when they are idle."""
+    scan = scans.render(scans.FACTURE, dpi=100)
+    with tempfile.TemporaryDirectory(prefix="bench-watchfolder-") as folder:
+        root, chosen = Path(folder), WatchfolderSettings()
+        async with services(chosen, root) as urls:
+            for number in range(count):
+                folders = Folders.below(root / "bench" / f"folder-{number}")
+                folders.make()
+                job_key = f"{number:064x}__{0:016x}"
+                folders.job(job_key).mkdir()
+                (folders.job(job_key) / "input.jpg").write_bytes(scan)
+                places = {name: address(url, folders.work, "fra+eng") for name, url in urls.items()}
+                client.fetch_info(places["ocr"])
+                client.submit_prep(places["prep"], job_key, str(folders.job(job_key) / "input.jpg"), attempt=1)
+                await asyncio.to_thread(_ended, places["prep"], job_key)
+            found = _pss(os.getpid())
+    for name, kilobytes in found.items():
+        print(f"{name:25} {kilobytes / 1024:6.1f} MB (PSS)")
+    print(f"{f'{count} folders':25} {sum(found.values()) / 1024:6.1f} MB (PSS)")
+
+
+def _ended(url: str, job_key: str) -> None:
+    while client.poll_job(url, job_key)["state"] == "RUNNING":
+        time.sleep(0.05)
+
+
+def _pss(parent: int) -> dict[str, int]:
+    """The proportional memory of the processes below one, by what they are, in kilobytes."""
+    found: dict[str, int] = {}
+    threads = Path(f"/proc/{parent}/task").glob("*/children")
+    for child in [child for each in threads for child in each.read_text().split()]:
+        lines = Path(f"/proc/{child}/smaps_rollup").read_text().splitlines()
+        words = Path(f"/proc/{child}/cmdline").read_text().split("\0")
+        name = " ".join(words[2:4])[-24:]
+        found[name] = found.get(name, 0) + sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        for inner, kilobytes in _pss(int(child)).items():
+            found[inner] = found.get(inner, 0) + kilobytes
+    return found
 
 
 def _ticks(root: Path, waiting: int) -> dict[str, float]:

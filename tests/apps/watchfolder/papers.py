@@ -1,7 +1,12 @@
 """Files for tests, made here: PDFs with text, pictures, archives."""
 
+import ctypes
 import io
+import struct
+import tempfile
 import zipfile
+import zlib
+from pathlib import Path
 
 import pikepdf
 from fpdf import FPDF
@@ -73,3 +78,40 @@ def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> byt
         for name, data in members.items():
             archive.writestr(name, data)
     return made.getvalue()
+
+
+def rar(members: dict[str, bytes], *, locked: bool = False) -> bytes:
+    """A RAR of these members, as RAR 4 stores them unpacked."""
+
+    def block(kind: int, flags: int, rest: bytes) -> bytes:
+        body = struct.pack("<BHH", kind, flags, 7 + len(rest)) + rest
+        return struct.pack("<H", zlib.crc32(body) & 0xFFFF) + body
+
+    made = b"Rar!\x1a\x07\x00" + block(0x73, 0, bytes(6))
+    for name, data in members.items():
+        raw = name.encode()
+        head = struct.pack("<IIBIIBBHI", len(data), len(data), 3, zlib.crc32(data), 0, 20, 0x30, len(raw), 0o100644)
+        made += block(0x74, 0x8004 if locked else 0x8000, head + raw) + data
+    return made + block(0x7B, 0x4000, b"")
+
+
+def seven_zip(members: dict[str, bytes]) -> bytes:
+    """A 7z of these members, packed by the libarchive that is to read it."""
+    library = ctypes.CDLL("libarchive.so.13")
+    library.archive_write_new.restype = library.archive_entry_new.restype = ctypes.c_void_p
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "made.7z"
+        archive = ctypes.c_void_p(library.archive_write_new())
+        assert library.archive_write_set_format_7zip(archive) == 0
+        assert library.archive_write_open_filename(archive, str(path).encode()) == 0
+        for name, data in members.items():
+            entry = ctypes.c_void_p(library.archive_entry_new())
+            library.archive_entry_set_pathname(entry, name.encode())
+            library.archive_entry_set_size(entry, ctypes.c_int64(len(data)))
+            library.archive_entry_set_filetype(entry, 0o100000)
+            library.archive_entry_set_perm(entry, 0o644)
+            assert library.archive_write_header(archive, entry) == 0
+            library.archive_write_data(archive, data, ctypes.c_size_t(len(data)))
+            library.archive_entry_free(entry)
+        assert library.archive_write_free(archive) == 0
+        return path.read_bytes()

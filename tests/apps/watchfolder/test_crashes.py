@@ -205,8 +205,8 @@ def check(place: Place) -> None:
     assert list(place.folders.staging.iterdir()) == []
     for entry in saved["jobs"].values():
         if entry["state"] == "DONE":
-            assert Path(entry["resultPath"]).is_file()
-            assert Path(entry["outPath"]).is_file()
+            assert (place.root / entry["resultPath"]).is_file()
+            assert (place.root / entry["outPath"]).is_file()
     metrics = place.metrics
     assert (metrics["done"], metrics["error"], metrics["running"]) == (4, 1, 0)
 

@@ -1,14 +1,18 @@
 """Files as people leave them: half written, strangely named, on other disks, without room."""
 
+import ctypes
 import errno
+import io
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,7 +29,7 @@ from ostinato.apps.watchfolder.names import (
     safe_name,
     shown_name,
 )
-from ostinato.apps.watchfolder.tick.arrivals import is_being_written
+from ostinato.apps.watchfolder.tick.sights import is_being_written
 from ostinato.apps.watchfolder.utils import atomic_write_json, copy_to, move_atomic, move_unique, read_json
 from tests.apps.watchfolder.place import Place, Services
 
@@ -159,14 +163,12 @@ def test_folders_on_two_disks_work_all_the_same(tmp_path: Path, other_disk: Path
 
 def test_a_slow_writer_is_waited_for(place: Place) -> None:
     place.start(stable_s=5.0)
-    path = place.drop("scan.pdf", b"%PDF-1.4 page 1")
+    path = place.drop("scan.tif", b"page 1")
     for page in range(2, 8):
         place.tick(3)  # three seconds, then the scanner writes its next page
         with path.open("ab") as file:
             file.write(f" page {page}".encode())
-        assert place.files(place.folders.incoming) == ["scan.pdf"]
-    with path.open("ab") as file:
-        file.write(b"\n%%EOF")
+        assert place.files(place.folders.incoming) == ["scan.tif"]
 
     place.tick(8)
 
@@ -214,7 +216,8 @@ def test_a_file_that_is_open_for_writing_is_left_alone(place: Place, where: str)
 ASKING = """
 import sys
 from pathlib import Path
-from ostinato.apps.watchfolder.tick.arrivals import is_being_written
+from typing import IO
+from ostinato.apps.watchfolder.tick.sights import is_being_written
 print("asking", flush=True)
 while not Path(sys.argv[2]).exists():
     is_being_written(Path(sys.argv[1]))
@@ -265,7 +268,7 @@ def test_a_share_is_known_from_a_disk_of_this_machine(path: str, local: bool) ->
 
 def test_on_a_share_nobody_is_asked_who_writes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """NFS and SMB answer that somebody does, whoever asks, and nothing would ever be taken."""
-    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_local", lambda _: False)
+    monkeypatch.setattr("ostinato.apps.watchfolder.tick.sights.is_local", lambda _: False)
     monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: True)
     place.drop("a.pdf", b"a")
 
@@ -310,6 +313,59 @@ def test_ten_files_that_cannot_be_moved_keep_nobody_waiting(place: Place, monkey
     locked = False
     place.tick(40)
     assert len(place.files(place.folders.out)) == 13
+
+
+@contextmanager
+def without_override() -> Iterator[None]:
+    """The rights of files hold for this process, also where it is root."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, data = struct.pack("<Ii", 0x20080522, 0), ctypes.create_string_buffer(24)
+    assert libc.capget(header, data) == 0
+    words = list(struct.unpack("<6I", data.raw))
+    lowered = [words[0] & ~0b110, *words[1:]]  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    assert libc.capset(header, struct.pack("<6I", *lowered)) == 0
+    try:
+        yield
+    finally:
+        assert libc.capset(header, struct.pack("<6I", *words)) == 0
+
+
+def test_files_that_can_be_moved_but_not_read_stay_and_keep_nobody_waiting(place: Place) -> None:
+    """A scanner with umask 077: more such files than there are slots, and one that is all right."""
+    for number in range(12):
+        place.drop(f"{number:02}.pdf", b"%d" % number).chmod(0)
+        os.utime(place.folders.incoming / f"{number:02}.pdf", (1000, 1000))
+    place.drop("bon.pdf", b"bon")
+
+    with without_override():
+        done = place.tick(5)
+
+    assert place.files(place.folders.out) == ["bon.pdf"]
+    assert place.files(place.folders.staging) == []
+    assert len(place.files(place.folders.incoming)) == 12
+    assert len(done["blocked"]) == place.metrics["blocked"] == 12
+    assert "cannot be read" in done["blocked"]["00.pdf"]
+    for path in place.folders.incoming.iterdir():
+        path.chmod(0o600)
+    place.tick(200)
+    assert len(place.files(place.folders.out)) == 13
+    assert place.metrics["blocked"] == 0
+
+
+def test_a_file_that_becomes_unreadable_after_it_was_taken_goes_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.start(max_jobs_in_flight=1)
+    place.drop("a.pdf", b"a")
+    with monkeypatch.context() as patch, without_override():
+        patch.setattr("ostinato.apps.watchfolder.tick.arrivals.check_readable", lambda path: path.chmod(0))
+        place.tick()
+    assert place.files(place.folders.incoming) == ["a.pdf"]
+    assert place.files(place.folders.staging) == []
+    (place.folders.incoming / "a.pdf").chmod(0o600)
+    place.tick(3)
+
+    assert place.files(place.folders.out) == ["a.pdf"]
 
 
 @pytest.mark.parametrize("code", [errno.EBUSY, errno.ESTALE, errno.EACCES])
@@ -365,24 +421,51 @@ def test_a_copy_from_a_share_that_cannot_be_removed_there_is_made_once(
     assert place.held() == []
 
 
-def test_a_file_that_is_written_to_after_it_was_taken_goes_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = place.drop("a.pdf", b"part 1").open("ab")
+def test_a_file_that_is_written_to_while_it_is_hashed_goes_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size stays as it was: only who reads the file can notice."""
+    writer = place.drop("a.pdf", b"before").open("r+b")
     monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: False)
-    original = utils.sha256_file
+    real = utils._opened
 
-    def while_written(path: utils.PathLike) -> str:
-        writer.write(b" part 2")
-        writer.flush()
-        raise utils.Changed(os.fspath(path))
+    class Meanwhile(io.FileIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            read = super().read(size)
+            writer.seek(0)
+            writer.write(b"after!")
+            writer.flush()
+            os.utime(self.fileno(), (1, 1))
+            return read or b""
 
-    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.sha256_file", while_written)
-    place.tick()
+    with monkeypatch.context() as patch:
+        patch.setattr(utils, "_opened", lambda path: Meanwhile(path) if path.suffix == ".pdf" else real(path))
+        place.tick()
+    writer.close()
     assert place.files(place.folders.incoming) == ["a.pdf"]
     assert place.index["jobs"] == {}
 
-    writer.close()
-    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.sha256_file", original)
     place.tick(2)
+
+    assert (place.folders.out / "a.pdf").read_bytes() == b"after!"
+
+
+def test_a_file_that_is_written_to_after_it_was_taken_goes_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = place.drop("a.pdf", b"part 1").open("ab")
+    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: False)
+
+    def before_it_is_read(path: utils.PathLike) -> str:
+        writer.write(b" part 2")
+        writer.flush()
+        return utils.sha256_file(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ostinato.apps.watchfolder.tick.arrivals.sha256_file", before_it_is_read)
+        place.tick()
+    assert place.files(place.folders.incoming) == ["a.pdf"]
+    assert place.index["jobs"] == {}
+    writer.close()
+
+    place.tick(2)
+
     assert (place.folders.out / "a.pdf").read_bytes() == b"part 1 part 2"
 
 

@@ -1,5 +1,6 @@
 """OCR over HTTP on scans that are drawn here: what is found again, and what becomes of the rest."""
 
+import io
 import json
 import random
 import shutil
@@ -11,17 +12,22 @@ from typing import Any
 
 import pikepdf
 import pytest
+from fpdf import FPDF
+from fpdf.enums import TextMode
 from pikepdf import pdfa
 from PIL import Image
 
-from ostinato._core.base.errors import NotConfigured
+from ostinato._core.base.errors import InvalidInput, NotConfigured
 from ostinato.apps.watchfolder import scans
 from ostinato.apps.watchfolder.ocr import engines, rapid, service
+from ostinato.apps.watchfolder.ocr.look import look
 from ostinato.apps.watchfolder.ocr.order import reading_order
 from ostinato.apps.watchfolder.ocr.work import text_of
 from ostinato.apps.watchfolder.prep.images import Pages, write_pdf
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.prep.pdfs import bind
 from ostinato.apps.watchfolder.station.outputs import environment
+from ostinato.apps.watchfolder.tick.options import Options
 from tests.apps.watchfolder.papers import armed, arms_of, text_pdf
 from tests.apps.watchfolder.stations import Desk, desk
 from tests.slow import first_only
@@ -114,6 +120,47 @@ def test_a_pdf_that_has_its_text_is_not_read_at_all(ocr: Desk) -> None:
 
 
 @pytest.mark.parametrize("ocr", ["tesseract" if HAS_TESSERACT else "rapid"], indirect=True)
+def stamped(raw: bytes, stamp: str, *, invisible: bool = False) -> bytes:
+    """The scan with a line of text on its first page, as an app that scans leaves it."""
+    layer, made = FPDF(), io.BytesIO()
+    layer.add_page()
+    layer.set_font("helvetica", size=9)
+    if invisible:
+        layer.text_mode = TextMode.INVISIBLE
+    layer.text(20, 290, stamp)
+    with pikepdf.open(io.BytesIO(raw)) as pdf, pikepdf.open(io.BytesIO(bytes(layer.output()))) as over:
+        pdf.pages[0].add_overlay(over.pages[0], None)
+        pdf.save(made)
+    return made.getvalue()
+
+
+@pytest.mark.slow
+def test_a_scan_with_a_stamp_is_read_and_keeps_the_stamp(ocr: Desk, tmp_path: Path) -> None:
+    text = "\n".join(scans.COMPTE_RENDU.splitlines()[:LINES])
+    raw = stamped(raw_pdf(tmp_path / "raw", scans.render(text, dpi=150)), "Scanned with CamScanner")
+
+    ended = ocr.done(raw)
+
+    assert ended["error"] is None
+    found = "\n".join(text_of(Path(ended["result"]["path"])))
+    assert "CamScanner" in found
+    assert scans.error_rate(text, found.replace("Scanned with CamScanner", "")) <= 2.0
+    assert "read in spite of the text that lay on the scan: page 1" in ended["result"]["notes"]
+
+
+def test_which_pages_are_read(tmp_path: Path) -> None:
+    """Only what has no text of its own: a scan, with or without a stamp; neither print nor what was read before."""
+    scan = raw_pdf(tmp_path / "raw", scans.render("un deux trois", dpi=72))
+    files = [text_pdf("print"), scan, stamped(scan, "stamp"), stamped(scan, "read before", invisible=True)]
+    for number, data in enumerate(files):
+        (tmp_path / f"{number}.pdf").write_bytes(data)
+    bind([tmp_path / f"{number}.pdf" for number in range(4)], tmp_path / "all.pdf", lambda *_: None)
+
+    seen = look(tmp_path / "all.pdf", lambda *_: None)
+
+    assert (seen.pages, seen.unread, seen.stamped) == (4, [2, 3], [3])
+
+
 def test_what_acts_by_itself_is_not_in_the_final_pdf_even_if_it_was_in_the_raw_one(ocr: Desk, tmp_path: Path) -> None:
     scan = raw_pdf(tmp_path / "pages", scans.render("Bonjour à tous.", dpi=150))
 
@@ -193,10 +240,28 @@ def test_the_languages_are_told_with_the_primary_one_first() -> None:
 
 @pytest.mark.skipif(not HAS_TESSERACT, reason="tesseract is not installed")
 def test_a_language_that_tesseract_lacks_is_said_or_left_to_the_other() -> None:
-    with pytest.raises(NotConfigured, match="no data for xyz"):
-        engines.choose("tesseract", "xyz")
+    with pytest.raises(NotConfigured, match="no data for isl"):
+        engines.choose("tesseract", "isl")
     if rapid.is_installed():
-        assert engines.choose("auto", "xyz").name == "rapid"
+        assert engines.choose("auto", "isl").name == "rapid"
+
+
+@pytest.mark.parametrize("wanted", ["auto", "rapid"])
+def test_an_unknown_language_is_refused_with_those_that_there_are(wanted: str) -> None:
+    with pytest.raises(InvalidInput, match="klingon") as refused:
+        engines.choose(wanted, "fra+klingon")
+
+    assert "eng, " in str(refused.value.hint)
+    assert "fra, " in str(refused.value.hint)
+
+
+def test_ocr_uses_all_cores_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    engine = engines.Engine("tesseract", "5", ("eng", "fra"))
+
+    assert service.plan(engine).concurrency == Options().ocr_concurrency == service.plan(engine).cores == 7
+    assert service.plan(engine, concurrency=2).concurrency == 2
+    assert Options.from_environ({"OCR_CONCURRENCY": "3"}).ocr_concurrency == 3
 
 
 def test_columns_are_read_one_after_the_other_and_tables_row_by_row() -> None:

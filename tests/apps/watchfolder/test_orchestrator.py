@@ -158,11 +158,11 @@ def test_a_tick_needs_no_more_than_the_config_of_the_specification(
     assert json.loads((data / "index/metrics.json").read_text())["done"] == 1
 
 
-def test_nothing_runs_at_import() -> None:
+def test_nothing_runs_at_import(tmp_path: Path) -> None:
     code = (
         "import os, threading; before = set(os.listdir('.'));"
         "import ostinato.apps.watchfolder.main;"
         "assert threading.active_count() == 1; assert set(os.listdir('.')) == before"
     )
 
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)

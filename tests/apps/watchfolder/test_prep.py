@@ -16,11 +16,12 @@ import pytest
 from PIL import Image
 
 from ostinato._core.base.errors import NotConfigured
-from ostinato.apps.watchfolder.prep import service, work
+from ostinato.apps.watchfolder.prep import libarchive, service, work
 from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.sandbox import level
-from tests.apps.watchfolder.papers import ARMS, armed, arms_of, text_pdf, zipped
+from tests.apps.watchfolder.papers import ARMS, armed, arms_of, rar, seven_zip, text_pdf, zipped
 from tests.apps.watchfolder.stations import Desk, desk
 
 LIMITS = PrepLimits(pages=20, megapixels=30, members=50, member_bytes=20 << 20, total_bytes=40 << 20)
@@ -158,7 +159,7 @@ def test_what_can_be_read_becomes_a_pdf(prep: Desk, make: Any, pages: int) -> No
     ("make", "code"),
     [
         (lambda: b"plain text", "UNSUPPORTED"),
-        (lambda: b"Rar!\x1a\x07\x00rest", "UNSUPPORTED"),
+        (lambda: b"Rar!\x1a\x07\x00rest", "CORRUPT"),
         (lambda: b"%PDF-1.7 nothing", "CORRUPT"),
         (lambda: picture("JPEG", size=(900, 900))[:400], "CORRUPT"),
         (lambda: b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "CORRUPT"),
@@ -205,6 +206,127 @@ def test_what_cannot_is_an_error_with_a_reason_and_the_service_lives_on(
     assert ended["error"]["message"]
     assert ended["error"]["retryable"] is False
     assert prep.http.get("/healthz").json()["alive"]
+
+
+@pytest.mark.parametrize(
+    ("make", "called"),
+    [
+        (lambda: zipped({"[Content_Types].xml": b"<x/>", "word/media/logo.jpg": picture("JPEG")}), ".docx"),
+        (lambda: zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), ".xlsx"),
+        (lambda: zipped({"mimetype": b"application/vnd.oasis.opendocument.text", "t.png": picture("PNG")}), ".odt"),
+        (lambda: zipped({"mimetype": b"application/epub+zip", "cover.jpg": picture("JPEG")}), ".epub"),
+        (lambda: zipped({"META-INF/MANIFEST.MF": b"", "icon.png": picture("PNG")}), ".jar"),
+        (lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), ".doc"),
+        (lambda: b"{\\rtf1 x}", ".rtf"),
+    ],
+    ids=["docx", "xlsx", "odt", "epub", "jar", "doc", "rtf"],
+)
+def test_a_document_that_is_no_scan_is_refused_by_its_name(prep: Desk, make: Any, called: str) -> None:  # noqa: ANN401 - makes bytes
+    ended = prep.done(make())
+
+    assert (ended["state"], ended["error"]["code"]) == ("ERROR", "UNSUPPORTED")
+    assert called in ended["error"]["message"]
+    assert "export it as PDF" in ended["error"]["message"]
+
+
+def sizes(path: str) -> list[int]:
+    """The heights of the pages of a PDF, in points."""
+    with pikepdf.open(path) as pdf:
+        return [round(float(page.mediabox[3])) for page in pdf.pages]
+
+
+def test_pdfs_in_an_archive_are_bound_in_their_order_and_the_rest_is_named(prep: Desk) -> None:
+    docx = zipped({"[Content_Types].xml": b"<x/>", "word/media/logo.jpg": picture("JPEG")})
+    members = {
+        "10.jpg": picture("JPEG", size=(200, 200), dpi=(72, 72)),
+        "2.pdf": text_pdf("one", "two"),
+        "1.png": picture("PNG", size=(100, 100), dpi=(72, 72)),
+        "3.pdf": armed(text_pdf("three")),
+        "contrat.docx": docx,
+        "notes.txt": b"x",
+        "__MACOSX/._1.png": b"x",
+    }
+
+    ended = prep.done(zipped(members))
+
+    assert ended["error"] is None
+    assert sizes(ended["result"]["path"]) == [100, 842, 842, 842, 200]
+    assert ended["result"]["pages"] == 5
+    assert arms_of(ended["result"]["path"]) == []
+    (said,) = [note for note in ended["result"]["notes"] if note.startswith("left out")]
+    assert "'contrat.docx', a Word document (.docx)" in said
+    assert "'notes.txt'" in said
+    assert "MACOSX" not in said
+
+
+def test_an_archive_of_pdfs_alone_is_one_pdf(prep: Desk) -> None:
+    ended = prep.done(zipped({"b.pdf": text_pdf("b"), "a.pdf": text_pdf("a1", "a2")}))
+
+    assert (ended["state"], ended["result"]["pages"]) == ("DONE", 3)
+
+
+def test_the_pages_of_pdfs_in_an_archive_are_counted_with_all_others(prep: Desk) -> None:
+    ended = prep.done(zipped({"a.pdf": text_pdf(*"x" * 12), "b.pdf": text_pdf(*"x" * 12)}))
+
+    assert ended["error"]["code"] == "PAGES"
+
+
+def test_a_locked_pdf_in_an_archive_is_named(prep: Desk) -> None:
+    ended = prep.done(zipped({"a.jpg": picture("JPEG"), "secret.pdf": locked_pdf(owner_only=False)}))
+
+    assert ended["error"]["code"] == "ENCRYPTED"
+    assert "'secret.pdf'" in ended["error"]["message"]
+
+
+needs_libarchive = pytest.mark.skipif(libarchive.library() is None, reason="no libarchive here")
+
+
+@needs_libarchive
+@pytest.mark.parametrize("make", [rar, seven_zip])
+def test_rar_and_7z_are_read_in_the_order_of_their_names(prep: Desk, make: Any) -> None:  # noqa: ANN401 - makes bytes
+    members = {
+        "p10.jpg": picture("JPEG", size=(200, 200), dpi=(72, 72)),
+        "dir/../p2.png": picture("PNG", size=(100, 100), dpi=(72, 72)),
+        "p9.pdf": text_pdf("nine"),
+        "x.txt": b"x",
+    }
+
+    ended = prep.done(make(members))
+
+    assert ended["error"] is None
+    assert sizes(ended["result"]["path"]) == [100, 842, 200]
+    assert "'x.txt'" in ended["result"]["notes"][-1]
+
+
+@needs_libarchive
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda: rar({"a.jpg": picture("JPEG")})[:-200], "CORRUPT"),
+        (lambda: rar({"a.jpg": picture("JPEG")}, locked=True), "ENCRYPTED"),
+        (lambda: seven_zip({"a.jpg": picture("JPEG")})[:-20], "CORRUPT"),
+        (lambda: seven_zip({f"{n}.txt": b"x" for n in range(51)}), "BOMB"),
+        (lambda: seven_zip({"zeros.jpg": b"\0" * (19 << 20)}), "BOMB"),
+        (lambda: rar({"inner.zip": zipped({"a.jpg": picture("JPEG")})}), "UNSAFE"),
+    ],
+    ids=["cut-rar", "locked-rar", "cut-7z", "many", "bomb", "nested"],
+)
+def test_rar_and_7z_that_cannot_be_read_are_errors_with_a_reason(prep: Desk, make: Any, code: str) -> None:  # noqa: ANN401 - makes bytes
+    ended = prep.done(make())
+
+    assert ended["error"]["code"] == code, ended["error"]
+
+
+@pytest.mark.parametrize("kind", ["rar", "7z"])
+def test_without_libarchive_they_are_refused_by_name(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libarchive, "library", lambda: None)
+
+    with pytest.raises(Refused, match=f"{kind.upper()} archives need the library libarchive") as refused:
+        libarchive.Archive(tmp_path / "x", kind)
+
+    assert refused.value.code == "UNSUPPORTED"
 
 
 def test_what_acts_by_itself_is_left_out_of_a_pdf_wherever_it_hangs(prep: Desk, tmp_path: Path) -> None:

@@ -11,17 +11,21 @@ import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from fastapi import FastAPI
 from structlog.typing import EventDict
 
 from ostinato._core.base.errors import LeaseHeld
 from ostinato._core.db.embedded import Server
 from ostinato.apps.watchfolder import checkup, utils
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
-from ostinato.apps.watchfolder.station import jobs, sandbox
+from ostinato.apps.watchfolder.station import client, jobs, sandbox
 from ostinato.apps.watchfolder.station.jobs import Station
-from ostinato.apps.watchfolder.station.records import Plan
+from ostinato.apps.watchfolder.station.places import Outside, Places, address, token_of
+from ostinato.apps.watchfolder.station.records import Job, Plan
 from ostinato.apps.watchfolder.station.sandbox import Limits, level, missing
 from ostinato.apps.watchfolder.station.server import build
 from tests.apps.watchfolder.stations import Desk, desk
@@ -43,10 +47,14 @@ def plan(**more: float) -> Plan:
     )
 
 
+def no_info(_lang: str | None) -> dict[str, Any]:
+    return {}
+
+
 @pytest.fixture(scope="module")
 def rogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     work = tmp_path_factory.mktemp("rogue") / "work"
-    with desk(build(Station(plan(), work), dict), work) as made:
+    with desk(build(Station(plan(), work), no_info), work) as made:
         yield made
 
 
@@ -93,7 +101,7 @@ def test_a_result_that_is_not_there_is_an_error(rogue: Desk) -> None:
 def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
     work = tmp_path / "work"
     station = Station(plan(), work)
-    with desk(build(station, dict), work) as here:
+    with desk(build(station, no_info), work) as here:
         body = here.place(b"hang")
         here.submit(body)
         process_of(here, body["jobKey"])  # it stands at its page by now
@@ -106,7 +114,7 @@ def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
 
 def test_a_long_job_lives_as_long_as_it_does_not_stand_still(tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with desk(build(Station(plan(page_seconds=3), work), dict), work) as here:
+    with desk(build(Station(plan(page_seconds=3), work), no_info), work) as here:
         ended = here.done(b"steps")
 
     assert (ended["state"], ended["error"]) == ("DONE", None)
@@ -147,7 +155,7 @@ def test_an_output_that_is_a_link_is_not_taken(rogue: Desk, tmp_path: Path) -> N
 def test_a_process_knows_no_secret_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_DATABASE_URL", "postgresql://me:secret@localhost/x")
     work = tmp_path / "work"
-    with desk(build(Station(plan(), work), dict), work) as here:
+    with desk(build(Station(plan(), work), no_info), work) as here:
         ended = here.done(b"environ")
 
     told = json.loads((work / ended["jobKey"] / "environ").read_text())
@@ -196,6 +204,91 @@ def test_a_folder_has_one_service_of_a_name(tmp_path: Path, monkeypatch: pytest.
     asyncio.run(second())
 
 
+def moved_to(here: Desk, work: Path) -> Desk:
+    """The same service, asked about another folder."""
+    base = address(str(here.http.base_url), work, "fra")
+    return Desk(work, httpx.Client(base_url=base, timeout=60, trust_env=False))
+
+
+def test_one_service_serves_every_folder_below_its_root(tmp_path: Path) -> None:
+    """The same file is a job of its own in each folder; the address says which is meant."""
+    with desk(build(Station(plan(), None, tmp_path / "root"), no_info), tmp_path) as here:
+        first, second = (moved_to(here, tmp_path / "root" / name / "courrier" / "work") for name in ("acme", "other"))
+
+        assert first.done(b"fine")["state"] == second.done(b"fine")["state"] == "DONE"
+
+        (mine,), (theirs,) = ([*each.work.glob("*/raw.pdf")] for each in (first, second))
+        assert mine.parent.name == theirs.parent.name
+        body = first.place(b"hang 9")
+        assert second.submit(body).json()["code"] == "OUTSIDE"
+        first.submit(body)
+        assert second.http.get(f"/jobs/{body['jobKey']}").status_code == 404
+        first.http.close()
+        second.http.close()
+
+
+@pytest.mark.parametrize("work", ["elsewhere/work", "root/acme/courrier", "root/../elsewhere/work"])
+def test_a_service_works_in_no_folder_that_it_was_not_started_for(tmp_path: Path, work: str) -> None:
+    places = Places("prep", None, tmp_path / "root")
+
+    with pytest.raises(Outside):
+        places.resolve(token_of(tmp_path / work))
+    with pytest.raises(Outside):
+        places.resolve("%%%")
+
+
+def test_a_folder_that_a_service_left_may_be_served_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "PREDECESSOR_SECONDS", 0.0)
+    work = tmp_path / "root" / "acme" / "courrier" / "work"
+
+    def service() -> FastAPI:
+        return build(Station(plan(), None, tmp_path / "root"), no_info)
+
+    with desk(service(), tmp_path) as one, desk(service(), tmp_path) as two:
+        before, after = moved_to(one, work), moved_to(two, work)
+        body = before.place(b"hang 8")
+        before.submit(body)
+        process = process_of(before, body["jobKey"])
+        assert after.http.get(f"/jobs/{body['jobKey']}").status_code == 503
+
+        client.leave(address(str(one.http.base_url), work, "fra").rpartition("/")[0])
+
+        until(lambda: not Path(f"/proc/{process}").exists())
+        until(lambda: after.http.get(f"/jobs/{body['jobKey']}").status_code == 200)
+        assert after.poll(body["jobKey"])["error"]["code"] == "SERVICE_RESTARTED"
+        assert after.done(b"fine")["state"] == "DONE"
+        before.http.close()
+        after.http.close()
+
+
+def waiting(pages: int | None, queued: float) -> Job:
+    return Job(Path(f"/work/{pages}-{queued}"), 1, {"pages": pages}, queued=queued)
+
+
+def test_a_short_document_passes_a_long_one_that_does_not_wait_for_ever(tmp_path: Path) -> None:
+    station = Station(replace(plan(), concurrency=1), tmp_path)
+    long, short, late = waiting(500, 0.0), waiting(2, 10.0), waiting(1, 5000.0)
+
+    station._queue = [long, short, late]
+    order = []
+    while (job := station._next()) is not None:
+        station._queue.remove(job)
+        order.append(job)
+
+    assert order == [short, long, late]
+
+
+def test_long_documents_leave_a_slot_for_short_ones(tmp_path: Path) -> None:
+    station = Station(plan(), tmp_path)
+    station._running = {"a": waiting(300, 0.0)}
+    station._queue = [waiting(400, 0.0)]
+
+    assert station._next() is None
+    short = waiting(3, 9.0)
+    station._queue.append(short)
+    assert station._next() is short
+
+
 def test_a_later_attempt_ends_the_one_before(rogue: Desk) -> None:
     body = rogue.place(b"hang 1")
     rogue.submit(body)
@@ -226,7 +319,7 @@ def test_a_job_that_is_cancelled_ends_and_stays_ended(rogue: Desk) -> None:
 
 def test_a_full_queue_says_when_to_come_again(tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with desk(build(Station(plan(queue_length=1), work), dict), work) as here:
+    with desk(build(Station(plan(queue_length=1), work), no_info), work) as here:
         answers = [here.submit(here.place(f"hang {n}".encode())) for n in range(4)]
 
     assert [answer.status_code for answer in answers] == [202, 202, 202, 429]
@@ -236,7 +329,7 @@ def test_a_full_queue_says_when_to_come_again(tmp_path: Path) -> None:
 def test_the_heartbeat_is_written_while_a_job_waits_and_runs(tmp_path: Path) -> None:
     work = tmp_path / "work"
     alone = dataclasses.replace(plan(), concurrency=1)
-    with desk(build(Station(alone, work), dict), work) as here:
+    with desk(build(Station(alone, work), no_info), work) as here:
         bodies = [here.place(f"hang {n}".encode()) for n in range(2)]
         for body in bodies:
             here.submit(body)
@@ -252,7 +345,7 @@ def _next_beat(path: Path) -> None:
 
 def test_processes_die_with_their_service(tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with desk(build(Station(plan(), work), dict), work) as here:
+    with desk(build(Station(plan(), work), no_info), work) as here:
         body = here.place(b"hang")
         here.submit(body)
         process = process_of(here, body["jobKey"])
@@ -361,7 +454,7 @@ def test_a_link_in_the_place_of_a_log_is_neither_written_nor_read(rogue: Desk, t
 def test_a_fifo_in_the_place_of_a_heartbeat_blocks_nobody(tmp_path: Path) -> None:
     work = tmp_path / "work"
     station = Station(plan(), work)
-    with desk(build(station, dict), work) as here:
+    with desk(build(station, no_info), work) as here:
         body = here.place(b"fifo")
         here.submit(body)
         until((work / body["jobKey"] / "placed").exists)
@@ -398,7 +491,7 @@ def test_what_a_process_started_ends_with_it(rogue: Desk) -> None:
 @pytest.mark.parametrize("how", ["close", "kill"])
 def test_what_a_process_started_ends_with_the_service_and_the_fork_server(tmp_path: Path, how: str) -> None:
     work = tmp_path / "work"
-    with desk(build(Station(plan(), work), dict), work) as here:
+    with desk(build(Station(plan(), work), no_info), work) as here:
         body = here.place(b"grandchild stay")
         here.submit(body)
         left = _left(here, body["jobKey"])

@@ -1,12 +1,14 @@
 """The tick, step by step: attempts, services that fail in every way, twins and decisions."""
 
 import errno
+import hashlib
 import itertools
 import json
 import os
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,15 +16,19 @@ from pathlib import Path
 import pytest
 import requests
 import structlog
+from structlog.typing import EventDict
 
 from ostinato._core.base.errors import InvalidInput, LeaseHeld
+from ostinato._faces.cli.frame.output import Output
 from ostinato.apps.watchfolder import utils
+from ostinato.apps.watchfolder.core import make_job_key
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
+from ostinato.apps.watchfolder.terminal import View
 from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
-from tests.apps.watchfolder.place import Place, Services
+from tests.apps.watchfolder.place import PROFILE, Place, Services
 
 
 def failing(code: str, *, retryable: bool = True, service: str = "prep") -> object:
@@ -45,6 +51,44 @@ def test_a_file_goes_all_the_way(place: Place) -> None:
     assert list(place.folders.work.iterdir()) == []
     metrics = json.loads((place.folders.index / "metrics.json").read_text())
     assert (metrics["done"], metrics["running"], metrics["queued"]) == (1, 0, 0)
+
+
+def test_one_tick_does_all_its_steps_in_order(place: Place) -> None:
+    """W6: each step hands on to the next, so that services which answer at once need one tick."""
+    place.drop("a.pdf", b"a")
+
+    place.tick()
+
+    assert place.files(place.folders.out) == ["a.pdf"]
+    metrics = json.loads((place.folders.index / "metrics.json").read_text())
+    assert (metrics["done"], metrics["running"], metrics["queued"]) == (1, 0, 0)
+
+
+def test_decisions_are_done_before_anything_is_taken(place: Place) -> None:
+    """W6: what a decision sends back to `in/` is taken by the discovery of the same tick."""
+    place.decide(done_and_held(place), "FORCE_REPROCESS")
+
+    place.tick()
+
+    assert len(place.index["jobs"]) == 2
+    assert place.files(place.folders.incoming) == []
+
+
+def test_what_the_services_note_is_in_the_result_and_in_the_view(
+    place: Place, services: Services, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"prep": ["left out: 'x.txt'"], "ocr": ["straightened"]}
+    services.judge = lambda service, body: {
+        **services._done(service, body),
+        "result": {"pages": 1, "notes": said[service]},
+    }
+    place.orchestrator.hooks.on_event = View(Output(), place.folders).hear
+    place.drop("a.zip", b"a")
+
+    place.tick(2)
+
+    assert place.index["jobs"][place.only_key()]["result"]["notes"] == ["left out: 'x.txt'", "straightened"]
+    assert "(left out: 'x.txt'; straightened)" in capsys.readouterr().err
 
 
 def test_every_history_is_a_walk_of_the_machine(place: Place, services: Services) -> None:
@@ -428,6 +472,65 @@ def test_no_more_jobs_than_there_is_room_for(place: Place, services: Services) -
     assert (metrics["running"], metrics["queued"]) == (2, 1)
 
 
+@pytest.mark.parametrize(("service", "most"), [("prep", 2), ("ocr", 1), ("ocr", 3)])
+def test_no_service_has_more_jobs_at_once_than_it_may(
+    place: Place, services: Services, service: str, most: int
+) -> None:
+    other = {"prep": "ocr", "ocr": "prep"}[service]
+    services.judge = lambda asked, _: {"state": "RUNNING"} if asked == service else None
+    place.start(**{f"{service}_concurrency": most, f"{other}_concurrency": 5})
+    for number in range(5):
+        place.drop(f"{number}.pdf", str(number).encode())
+
+    place.tick(4)
+
+    running = [meta for meta in place.in_flight.values() if meta["stage"] == f"{service.upper()}_RUNNING"]
+    assert len(running) == most
+    assert len(place.in_flight) == 5
+
+
+def paged(**pages: int) -> Callable[[str, Document], Document | None]:
+    """PREP finds so many pages in each file; OCR never ends."""
+
+    def judge(service: str, body: Document) -> Document | None:
+        if service == "ocr":
+            return {"state": "RUNNING"}
+        source = Path(body["inputPath"])
+        (source.parent / "raw.pdf").write_bytes(b"raw")
+        return {"state": "DONE", "result": {"pages": pages[source.read_text()]}}
+
+    return judge
+
+
+def test_a_short_document_passes_a_long_one(place: Place, services: Services) -> None:
+    services.judge = paged(first=30, long=400, short=2)
+    place.start(ocr_concurrency=1)
+    for name in ("first", "long", "short"):
+        place.drop(f"{name}.pdf", name.encode())
+        place.tick()
+    assert [meta["stage"] for meta in place.in_flight.values()] == ["OCR_RUNNING", "PREP_DONE", "PREP_DONE"]
+
+    place.change(ocr_concurrency=2)
+    place.tick()
+
+    assert [meta["stage"] for meta in place.in_flight.values()] == ["OCR_RUNNING", "PREP_DONE", "OCR_RUNNING"]
+
+
+def test_long_documents_leave_a_slot_for_short_ones(place: Place, services: Services) -> None:
+    services.judge = paged(a=300, b=300, c=300, d=1)
+    place.start(ocr_concurrency=2)
+    for name in "abc":
+        place.drop(f"{name}.pdf", name.encode())
+    place.tick(3)
+    place.drop("d.pdf", b"d")
+
+    place.tick(2)
+
+    stages = {meta["fileName"]: meta["stage"] for meta in place.in_flight.values()}
+    assert sorted(stages.values()) == ["OCR_RUNNING", "OCR_RUNNING", "PREP_DONE", "PREP_DONE"]
+    assert stages["d.pdf"] == "OCR_RUNNING"
+
+
 def test_nothing_is_taken_while_the_services_do_not_say_what_they_are(place: Place) -> None:
     place.drop("a.pdf", b"a")
 
@@ -486,7 +589,23 @@ def test_discard_removes_the_file_and_nothing_else(place: Place) -> None:
     assert place.held() == []
     assert place.files(place.folders.reports) == []
     assert place.files(place.folders.out) == ["a.pdf"]
+    assert place.files(place.folders.archive) == ["a.pdf"]
+    assert place.files(place.folders.error) == place.files(place.folders.incoming) == []
     assert list(place.index["jobs"]) == [job_key]
+
+
+def test_what_is_discarded_is_recorded_with_its_hash(place: Place, logs: list[EventDict]) -> None:
+    job_key = done_and_held(place, "b.pdf", "c.pdf")
+    place.decide(job_key, "DISCARD", decidedBy="anna", files=[place.files(place.folders.hold)[0]])
+    wanted = hashlib.sha256(b"a").hexdigest()
+
+    place.tick()
+
+    (line,) = (place.folders.index / "discarded.jsonl").read_text().splitlines()
+    facts = json.loads(line)
+    assert (facts["sha256"], facts["fileName"], facts["decidedBy"]) == (wanted, "b.pdf", "anna")
+    assert [each["sha256"] for each in logs if each["event"] == "duplicate_discarded"] == [wanted]
+    assert [each["sha256"] for each in place.events if each["kind"] == "discarded"] == [wanted]
 
 
 def test_force_processes_it_again_under_a_key_of_its_own(place: Place) -> None:
@@ -501,6 +620,31 @@ def test_force_processes_it_again_under_a_key_of_its_own(place: Place) -> None:
     assert place.metrics["done"] == 2
     assert place.index["forced"] == {}
     assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
+
+
+def test_force_sends_it_back_to_in_with_its_nonce(place: Place) -> None:
+    place.decide(done_and_held(place), "FORCE_REPROCESS", nonce="0123abcd99", decidedBy="anna")
+    place.change(stable_s=60.0)
+
+    place.tick()
+
+    assert place.files(place.folders.incoming) == ["b__force-0123abcd.pdf"]
+    assert place.index["forced"]["0123abcd"]["decidedBy"] == "anna"
+
+
+def test_the_nonce_of_one_file_forces_no_other(place: Place) -> None:
+    place.decide(done_and_held(place), "FORCE_REPROCESS", nonce="0123abcd")
+    place.change(stable_s=60.0)
+    place.tick()
+    (place.folders.incoming / "b__force-0123abcd.pdf").rename(place.root / "aside.pdf")
+    place.drop("b__force-0123abcd.pdf", b"other bytes")
+    place.change(stable_s=0.0)
+
+    place.tick()
+
+    other = make_job_key(hashlib.sha256(b"other bytes").hexdigest(), PROFILE)[1]
+    assert place.index["jobs"][other]["fileName"] == "b__force-0123abcd.pdf"
+    assert set(place.index["forced"]) == {"0123abcd"}
 
 
 def test_a_name_alone_forces_nothing(place: Place) -> None:
@@ -520,6 +664,18 @@ def test_a_nonce_is_good_for_one_file_and_once(place: Place) -> None:
 
     assert len(place.index["jobs"]) == 2
     assert len(place.held()) == 1
+
+
+def test_use_existing_copies_the_result_and_archives_the_file(place: Place) -> None:
+    job_key = done_and_held(place)
+    place.decide(job_key, "USE_EXISTING_RESULT")
+
+    place.tick()
+
+    assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
+    assert place.files(place.folders.archive) == ["a.pdf", "b.pdf"]
+    assert place.held() == place.files(place.folders.reports) == []
+    assert list(place.index["jobs"]) == [job_key]
 
 
 def test_use_existing_takes_another_name_rather_than_overwrite(place: Place) -> None:
@@ -546,7 +702,13 @@ def test_use_existing_of_a_result_that_is_gone_fails_and_deletes_nothing(place: 
     assert len(place.files(place.folders.hold)) == 3
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"action": "DELETE"}', '{"action": 7}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", '{"action": "DELETE"}', '{"action": 7}'),
+        *(f'{{"action": "DISCARD", "files": {files}}}' for files in ("[]", '"b.pdf"', "[7]", "{}")),
+    ],
+)
 def test_a_decision_that_cannot_be_read_decides_nothing(place: Place, text: str) -> None:
     job_key = done_and_held(place)
     (place.folders.hold / job_key / "decision.json").write_text(text)
@@ -556,6 +718,7 @@ def test_a_decision_that_cannot_be_read_decides_nothing(place: Place, text: str)
     status = json.loads((place.folders.hold / job_key / "status.json").read_text())
     assert status["state"] == "DECISION_INVALID"
     assert (place.folders.hold / job_key / "decision.json").exists()
+    assert [path.read_bytes() for path in (place.folders.hold / job_key).glob("*__b.pdf")] == [b"a"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -630,6 +793,64 @@ def test_an_index_that_is_broken_is_made_anew_and_the_old_one_kept(place: Place)
     assert any("broken" in name for name in place.files(place.folders.index))
 
 
+def moved(place: Place, services: Services) -> Place:
+    """The same folder under another name, and a new process that watches it there."""
+    there = place.root.with_name("moved")
+    place.root.rename(there)
+    made = Place(there, services)
+    made.start()
+    return made
+
+
+@pytest.mark.parametrize("service", ["prep", "ocr"])
+def test_a_folder_that_was_moved_goes_on_where_it_was(place: Place, services: Services, service: str) -> None:
+    services.judge = lambda asked, _: {"state": "RUNNING"} if asked == service else None
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    services.judge = lambda _service, _body: None
+    services.jobs.clear()
+
+    there = moved(place, services)
+    there.tick(4)
+
+    assert there.files(there.folders.out) == there.files(there.folders.archive) == ["a.pdf"]
+    assert there.metrics["done"] == 1
+    assert str(place.root) not in there.folders.index_file.read_text()
+
+
+def test_an_existing_result_is_found_after_the_folder_was_moved(place: Place, services: Services) -> None:
+    job_key = done_and_held(place, "b.pdf", "c.pdf")
+    saved = json.loads(place.folders.index_file.read_text())
+    for name in ("outPath", "resultPath", "archivePath"):  # as an earlier release wrote them
+        saved["jobs"][job_key][name] = str(place.root / saved["jobs"][job_key][name])
+    place.folders.index_file.write_text(json.dumps(saved))
+
+    there = moved(place, services)
+    held = there.files(there.folders.hold)[0]
+    there.decide(job_key, "USE_EXISTING_RESULT", files=[held])
+    there.tick()
+
+    assert there.files(there.folders.out) == ["a.pdf", "b.pdf"]
+    report = json.loads((there.folders.reports / f"{job_key}.json").read_text())
+    assert report["count"] == 1
+    assert report["incoming"]["fileName"] == "c.pdf"
+
+
+def test_the_paths_in_the_files_are_relative_and_those_of_events_whole(place: Place, services: Services) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    state = place.state(place.only_key())
+    services.judge = lambda _service, _body: None
+    services.jobs.clear()
+    place.tick(4)
+
+    assert state["inputPath"] == f"work/{place.only_key()}/input.pdf"
+    entry = json.loads(place.folders.index_file.read_text())["jobs"][place.only_key()]
+    assert entry["outPath"] == "out/a.pdf"
+    assert place.events[-1]["outPath"] == str(place.folders.out / "a.pdf")
+
+
 def test_an_index_that_is_gone_is_made_anew(place: Place) -> None:
     place.drop("a.pdf", b"a")
     place.tick(2)
@@ -652,4 +873,4 @@ def test_counters_are_counted_again_at_a_start(place: Place) -> None:
     place.start()
 
     assert place.metrics["done"] == 1
-    assert Path(place.index["jobs"][place.only_key()]["resultPath"]).is_file()
+    assert (place.root / place.index["jobs"][place.only_key()]["resultPath"]).is_file()

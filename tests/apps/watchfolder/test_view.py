@@ -1,12 +1,24 @@
 """What `ostinato watch` says when it does nothing: why."""
 
+import hashlib
+import io
 import json
+import os
+from typing import Any
 
 import pytest
+from rich.console import Console
+from typer.testing import CliRunner
 
 from ostinato._faces.cli.frame.output import Output
+from ostinato._faces.cli.main import app
+from ostinato.apps.watchfolder.commands import held
 from ostinato.apps.watchfolder.terminal import View
+from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
+from ostinato.commands import Cli
 from tests.apps.watchfolder.place import Place, Services
+
+pytestmark = pytest.mark.usefixtures("logs")  # what is logged is no part of what the view says
 
 
 def test_what_keeps_a_tick_from_its_work_is_said_once_and_when_it_is_over(
@@ -29,3 +41,118 @@ def test_what_keeps_a_tick_from_its_work_is_said_once_and_when_it_is_over(
     assert said[0].startswith("The disk is nearly full")
     assert said[1].startswith("service_unreachable PREP")
     assert said[2:] == [None]
+
+
+def seen_by(place: Place, *, once: bool = False, ticks: int = 1) -> View:
+    """The view of a place, as `ostinato watch --json` drives it."""
+    view = View(Output(json=True), place.folders)
+    place.orchestrator.hooks.on_event = view.hear
+    for _ in range(ticks):
+        view.trouble(place.tick())
+        view.look(place.orchestrator.memory, alone=once and not place.in_flight)
+    return view
+
+
+def told(capsys: pytest.CaptureFixture[str], event: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [each for each in lines if each["event"] == event]
+
+
+def shown(view: View) -> str:
+    """The table of the view on a terminal of 80 columns."""
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    console.print(view._table())
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert max(map(len, text.splitlines())) <= 80
+    return str(text)
+
+
+def test_what_is_never_taken_is_said_once(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    (place.folders.incoming / "sub").mkdir()
+    (place.folders.incoming / "link.pdf").symlink_to("/etc/hostname")
+
+    view = seen_by(place, ticks=3)
+
+    said = {each["fileName"]: each["message"] for each in told(capsys, "waiting")}
+    assert said == {
+        "sub": "a folder: only what lies in in/ itself is taken",
+        "link.pdf": "a link: only plain files are taken",
+    }
+    assert "NOT TAKEN" in shown(view)
+
+
+def test_once_says_what_it_waits_for(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.drop("leer.pdf", b"")
+
+    view = seen_by(place, once=True, ticks=3)
+
+    (said,) = told(capsys, "waiting")
+    assert said["fileName"] == "leer.pdf"
+    assert said["message"].startswith("it is empty; refused when it stays so for 600 s")
+    assert not view.is_idle(place.orchestrator.memory, place.in_flight)
+
+
+def test_the_table_shows_what_waits_in_the_folder(place: Place) -> None:
+    place.start(stable_s=60.0)
+    for number in range(12):
+        place.drop(f"{number:02}.pdf", b"x")
+
+    text = shown(seen_by(place))
+
+    assert text.count("it may still be written to") == 10
+    assert "… and 2 more in in/" in text
+
+
+def test_each_twin_has_its_row_and_a_failed_decision_shows_as_failed(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    place.drop("b.pdf", b"a")
+    place.drop("c.pdf", b"a")
+    view = seen_by(place, ticks=2)
+    view.sum_up()
+    assert (told(capsys, "stopped")[0]["held"], shown(view).count("DUPLICATE_PENDING")) == (2, 2)
+    for path in (*place.folders.results.iterdir(), *place.folders.out.iterdir()):
+        path.unlink()
+    place.decide(place.only_key(), "USE_EXISTING_RESULT")
+
+    view.trouble(place.tick())
+    held(Cli(Output()), place.root)
+
+    assert shown(view).count("DECISION_FAILED") == 2
+    listed = capsys.readouterr().out
+    assert "DECISION_FAILED: the existing result is gone: use FORCE_REPROCESS" in listed
+    assert "decided" not in listed
+
+
+@pytest.mark.parametrize(("environ", "most"), [({"OCR_CONCURRENCY": "3"}, 3), ({}, os.cpu_count())])
+def test_watch_hears_how_many_are_read_at_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], most: int
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    seen: list[int] = []
+    monkeypatch.setattr(Orchestrator, "loop", lambda self, *_: seen.append(self.options.ocr_concurrency))
+    urls = ["--prep-url=http://prep:1", "--ocr-url=http://ocr:1"]
+
+    done = CliRunner().invoke(app, ["watch", str(place.root), *urls])
+
+    assert (done.exit_code, seen) == (0, [most]), done.output
+
+
+@pytest.mark.parametrize("how", [{}, {"quiet": True}, {"json": True}])
+def test_the_hash_of_what_is_discarded_is_said_however_little_is_said(
+    place: Place, capsys: pytest.CaptureFixture[str], how: dict[str, bool]
+) -> None:
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    place.drop("b.pdf", b"a")
+    place.tick()
+    place.decide(place.only_key(), "DISCARD")
+    place.orchestrator.hooks.on_event = View(Output(**how), place.folders).hear
+
+    place.tick()
+
+    wrote = capsys.readouterr()
+    assert hashlib.sha256(b"a").hexdigest() in wrote.out + wrote.err

@@ -127,6 +127,18 @@ async def test_one_job_that_the_database_refuses_stops_no_other(office: Office) 
     assert place.name == "courrier"
 
 
+async def test_what_was_left_out_is_in_the_event(office: Office) -> None:
+    watcher, _, _ = await watched(office)
+    history = [{"seq": 1, "state": "FINALIZING", "at": "now"}, {"seq": 2, "state": "DONE", "at": "now"}]
+    result = {"notes": ["left out: 'x.txt'"]}
+    watcher._hear(document(seq=2, state="DONE", history=history, result=result))
+
+    await look(watcher)
+
+    told = await office.told("watchfolder.job_changed")
+    assert [(each["state"], each["notes"]) for each in told] == [("FINALIZING", None), ("DONE", ["left out: 'x.txt'"])]
+
+
 async def test_a_file_that_is_refused_is_an_event(office: Office) -> None:
     watcher, _, _ = await watched(office)
     cause = {"code": "EMPTY", "message": "the file is empty"}

@@ -13,6 +13,9 @@ APP = App(
     http="ostinato.apps.watchfolder.http:router",
     sql="ostinato.apps.watchfolder.schema:COMPONENT",
     demo="ostinato.apps.watchfolder.demo:SCENARIO",
+    metrics="ostinato.apps.watchfolder.metrics:FIGURES",
+    panels=("ostinato.apps.watchfolder.panel:PANEL",),
+    alerts="ostinato.apps.watchfolder.alerts:ALERTS",
     doctor="ostinato.apps.watchfolder.checkup:CHECKUP",
     machines=("ostinato.apps.watchfolder.machine:DUPLICATE", "ostinato.apps.watchfolder.machine:JOB"),
 )

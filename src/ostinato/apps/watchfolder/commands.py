@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds in/ and out/.")]
-Work = Annotated[Path, typer.Option(metavar="DIR", help="The folder work/ of a watched folder.")]
+Work = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The folder work/ of a watched folder. [default: data/work]")
+]
+Root = Annotated[Path | None, typer.Option(metavar="DIR", help="Serve every watched folder below this one.")]
 Port = Annotated[int, typer.Option(metavar="N", min=0, max=65_535, help="0: any free one.")]
 Host = Annotated[str, typer.Option(metavar="ADDRESS", help="To listen on.")]
 AtOnce = Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Jobs at once.")]
@@ -37,14 +40,15 @@ DRAIN_SECONDS = 10.0
 def prep(
     cli: Cli,
     *,
-    work_dir: Work = Path("data/work"),
+    work_dir: Work = None,
+    root: Root = None,
     host: Host = LOOPBACK,
     port: Port = 8101,
     concurrency: AtOnce = 2,
     beat_seconds: Beats = 5.0,
     until_eof: UntilEof = False,
 ) -> None:
-    """Run PREP: whatever was scanned (PDF, JPEG, PNG, TIFF, WebP, HEIC, CBZ, ZIP) becomes a PDF.
+    """Run PREP: whatever was scanned (PDF, images, ZIP, RAR, 7z of them) becomes a PDF.
 
     Each job runs in a process of its own, with limits on memory, time, pages and pixels, without
     network, and with its own folder as the only place to write.
@@ -55,17 +59,19 @@ def prep(
 
     made = service.plan(concurrency=concurrency, beat_seconds=beat_seconds)
     # Who started it is gone at the end of its input: nobody would fetch what is drained.
-    app = service.application(work_dir, made, drain=0.0 if until_eof else DRAIN_SECONDS)
+    drain = 0.0 if until_eof else DRAIN_SECONDS
+    app = service.application(_work_dir(work_dir, root), made, root=root, drain=drain)
     _serve(cli, app, host, port, until_eof=until_eof)
 
 
 def ocr(
     cli: Cli,
     *,
-    work_dir: Work = Path("data/work"),
+    work_dir: Work = None,
+    root: Root = None,
     host: Host = LOOPBACK,
     port: Port = 8102,
-    concurrency: AtOnce = 1,
+    concurrency: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="Jobs at once; 0: one a core.")] = 0,
     engine: Reader = "auto",
     lang: Annotated[str, typer.Option(help="Languages that must be there.")] = "fra+eng",
     beat_seconds: Beats = 5.0,
@@ -82,12 +88,20 @@ def ocr(
 
     chosen = engines.choose(engine, lang)
     cli.out.note(f"Reading with {chosen.name} {chosen.version}")
-    app = service.application(
-        work_dir,
-        service.plan(chosen, concurrency=concurrency, beat_seconds=beat_seconds),
-        drain=0.0 if until_eof else DRAIN_SECONDS,
-    )
+    one = None if root is not None else chosen  # with a root, each folder has its languages
+    made = service.plan(one, wanted=engine, concurrency=concurrency or None, beat_seconds=beat_seconds)
+    drain = 0.0 if until_eof else DRAIN_SECONDS
+    app = service.application(_work_dir(work_dir, root), made, root=root, drain=drain)
     _serve(cli, app, host, port, until_eof=until_eof)
+
+
+def _work_dir(work_dir: Path | None, root: Path | None) -> Path | None:
+    """The one folder that a service serves; none when it serves a root."""
+    from ostinato.errors import InvalidInput
+
+    if work_dir is not None and root is not None:
+        raise InvalidInput("--work-dir and --root exclude each other", hint="Name one folder, or one above all.")
+    return work_dir if work_dir is not None or root is not None else Path("data/work")
 
 
 def watch(
@@ -100,6 +114,9 @@ def watch(
     engine: Reader = "auto",
     stable_seconds: Annotated[float, typer.Option(min=0, help="A file unchanged for this long is finished.")] = 5.0,
     min_free: Room = 1 << 30,
+    ocr_concurrency: Annotated[
+        int, typer.Option(metavar="N", envvar="OCR_CONCURRENCY", min=0, max=100, help="Read at once; 0: one a core.")
+    ] = 0,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing is left to do.")] = False,
 ) -> None:
     """Watch a folder: what is put into in/ comes out of out/ as a PDF that can be searched.
@@ -113,6 +130,7 @@ def watch(
     """
     from ostinato import observe
     from ostinato.apps.watchfolder.folders import Folders
+    from ostinato.apps.watchfolder.ocr.engines import check_languages
     from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
     from ostinato.apps.watchfolder.terminal import View
     from ostinato.apps.watchfolder.tick.context import Hooks
@@ -126,7 +144,9 @@ def watch(
     if prep_url is None:
         ours.append(ServiceProcess("prep", folders.work))
     if ocr_url is None:
-        ours.append(ServiceProcess("ocr", folders.work, [f"--engine={engine}", f"--lang={lang}"]))
+        check_languages(lang)
+        reading = [f"--engine={engine}", f"--lang={lang}", f"--concurrency={ocr_concurrency}"]
+        ours.append(ServiceProcess("ocr", folders.work, reading))
     with ExitStack() as stack:
         with cli.out.working("Starting PREP and OCR"):
             stack.enter_context(running(*ours))
@@ -138,6 +158,7 @@ def watch(
             ocr_lang=lang,
             stable_s=stable_seconds,
             min_free_bytes=min_free,
+            **({"ocr_concurrency": ocr_concurrency} if ocr_concurrency else {}),
             tick_s=min(1.0, max(0.05, stable_seconds / 2)),
         )
         orchestrator = Orchestrator(folders, options, Hooks(on_event=view.hear))
@@ -151,6 +172,8 @@ def _loop(orchestrator: "Orchestrator", view: "View", ours: "list[ServiceProcess
 
     def ticked(summary: dict[str, Any]) -> None:
         view.trouble(summary)
+        busy = orchestrator.in_flight or orchestrator.memory.staged
+        view.look(orchestrator.memory, alone=once and not busy)
         view.refresh()
         for service in ours:
             service.restart_if_dead()
@@ -174,7 +197,8 @@ def held(cli: Cli, folder: Folder) -> None:
     found = duplicates.held(Folders.below(folder))
     shown = table("job", "files", "is the same as", "state")
     for each in found:
-        state = "decided" if each.decided else each.message or each.state
+        failed = each.state != duplicates.PENDING["state"]
+        state = f"{each.state}: {each.message}" if failed else "decided" if each.decided else each.state
         known = f"{each.existing_name or '?'} ({each.existing_state or '?'})"
         shown.add_row(each.job_key, "\n".join(each.files), known, state)
     cli.out.show({"held": [asdict(each) for each in found]}, shown)

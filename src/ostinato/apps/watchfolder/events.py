@@ -19,6 +19,8 @@ class JobChanged:
     at: str
     file_name: str
     message: str | None = None
+    notes: list[str] | None = None
+    """With DONE, what is worth knowing of the result: what was left out, turned, or not read."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Any
 
 from ostinato.errors import InvalidInput, LeaseHeld
 
@@ -23,6 +24,16 @@ LAYOUT = {
     "results": "results",
     "index": "index",
 }
+
+PLACES = {
+    "inputPath": ("work", 2),
+    "stagedPath": ("staging", 1),
+    "outPath": ("out", 1),
+    "archivePath": ("archive", 3),
+    "resultPath": ("results", 1),
+    "errorPath": ("error", 1),
+}
+"""The paths in state.json and index.json: the folder that each lies in, and how many parts of it are written."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,27 @@ class Folders:
     def job(self, job_key: str) -> Path:
         """The folder of a job that goes on."""
         return self.work / job_key
+
+    def stored(self, name: str, path: Path) -> str:
+        """A path as the files have it: `out/x.pdf`, wherever the folders are, so that they can be moved."""
+        kind, depth = PLACES[name]
+        return "/".join((LAYOUT[kind], *path.parts[-depth:]))
+
+    def found(self, name: str, text: object) -> Path | None:
+        """The path that the files mean, in the folder of its kind; None when it leads elsewhere.
+
+        An absolute path, as an earlier release wrote it, is found by its last parts.
+        """
+        kind, depth = PLACES[name]
+        parts = PurePath(str(text)).parts
+        if ".." in parts or len(parts) < depth:
+            return None
+        return Path(getattr(self, kind)).joinpath(*parts[-depth:])
+
+    def shown(self, document: dict[str, Any]) -> dict[str, Any]:
+        """The document with whole paths, for those who look at it from outside."""
+        whole = {name: self.found(name, document[name]) for name in PLACES if document.get(name)}
+        return {**document, **{name: None if path is None else str(path) for name, path in whole.items()}}
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """Serves folders, jobs, and decisions about duplicates."""
 
+import asyncio
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ostinato import audit
 from ostinato.apps.watchfolder import service
 from ostinato.apps.watchfolder.jobs import start_watching
+from ostinato.apps.watchfolder.ocr.engines import check_languages
 from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
@@ -17,11 +19,12 @@ from ostinato.web import IDEMPOTENT, Caller, Key, Permission, Router, Who
 
 READ = Permission("watchfolder.read", ("clerk", "ops", "admin"), "see folders, jobs and duplicates")
 DECIDE = Permission("watchfolder.decide", ("clerk", "ops", "admin"), "decide about duplicates")
-MANAGE = Permission("watchfolder.manage", ("ops", "admin"), "make, pause and resume folders")
+MANAGE = Permission("watchfolder.manage", ("ops", "admin"), "make, pause, resume and remove folders")
 
 Name = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", examples=["courrier"])]
 JobKey = Annotated[str, Path(pattern="^[0-9a-f]{64}__[0-9a-f]{8,64}$")]
 Limit = Annotated[int, Query(ge=1, le=500)]
+After = Annotated[str | None, Query(max_length=200, description="The `next` of the page before.", examples=[None])]
 Action = Literal["USE_EXISTING_RESULT", "DISCARD", "FORCE_REPROCESS"]
 
 router = Router(prefix="/api/v1/watchfolder", tags=["watchfolder"])
@@ -81,6 +84,7 @@ class Jobs(BaseModel):
     """Jobs, the last changed first."""
 
     jobs: list[JobView]
+    next: str | None = Field(description="What `after` is for the next page; null when this is the last one.")
 
 
 class DuplicateView(BaseModel):
@@ -102,6 +106,7 @@ class Duplicates(BaseModel):
     """Duplicates, the last first."""
 
     duplicates: list[DuplicateView]
+    next: str | None = Field(description="What `after` is for the next page; null when this is the last one.")
 
 
 class Decision(BaseModel):
@@ -127,6 +132,8 @@ async def list_folders(caller: Who) -> Folders:
 async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
     """Have a folder watched; it is made below the root of the tenant."""
     chosen = caller.settings(WatchfolderSettings)
+    if not chosen.ocr_url:  # else that service knows
+        await asyncio.to_thread(check_languages, body.lang or chosen.ocr_lang)
     data_dir = caller.client.settings.data_dir
     path = chosen.folders(data_dir, caller.tenant_id, body.name).incoming.parent
     async with key.once(caller) as once:
@@ -168,6 +175,15 @@ async def resume(caller: Who, name: Name) -> FolderView:
     return await _set_active(caller, name, active=True)
 
 
+@router.delete("/folders/{name}", needs=MANAGE, status_code=204, raises=(NotFound,))
+async def remove_folder(caller: Who, name: Name) -> Response:
+    """Watch a folder no more, and forget what was seen in it; the files stay where they are."""
+    async with caller.transaction() as conn:
+        row = await service.find_folder(conn, caller.tenant_id, name)
+        await QUERIES.run(conn, "remove_folder", tenant_id=caller.tenant_id, id=row["id"])
+    return Response(status_code=204)
+
+
 async def _set_active(caller: Caller, name: str, *, active: bool) -> FolderView:
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
@@ -185,14 +201,17 @@ async def list_jobs(
     name: Name,
     state: Annotated[str | None, Query(pattern="^[A-Z_]{1,30}$", examples=["DONE"])] = None,
     limit: Limit = 100,
+    after: After = None,
 ) -> Jobs:
     """What became of the files of a folder."""
+    at, key = service.page_after(after)
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
         found = await QUERIES.rows(
-            conn, "list_jobs", tenant_id=caller.tenant_id, folder_id=row["id"], state=state, limit=limit
+            conn, "list_jobs", tenant_id=caller.tenant_id, folder_id=row["id"], state=state, limit=limit, at=at, key=key
         )
-    return Jobs(jobs=[JobView(**each) for each in found])
+    last = service.page_next(found[-1]["changed_at"], found[-1]["job_key"]) if len(found) == limit else None
+    return Jobs(jobs=[JobView(**each) for each in found], next=last)
 
 
 @router.get("/folders/{name}/jobs/{job_key}", needs=READ, raises=(NotFound,))
@@ -212,14 +231,24 @@ async def list_duplicates(
     name: Name,
     state: Annotated[Literal["DUPLICATE_PENDING", "DECIDED", "APPLIED"] | None, Query()] = None,
     limit: Limit = 100,
+    after: After = None,
 ) -> Duplicates:
     """What is held, waits to be carried out, or was."""
+    at, number = service.page_after(after)
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
         found = await QUERIES.rows(
-            conn, "list_duplicates", tenant_id=caller.tenant_id, folder_id=row["id"], state=state, limit=limit
+            conn,
+            "list_duplicates",
+            tenant_id=caller.tenant_id,
+            folder_id=row["id"],
+            state=state,
+            limit=limit,
+            at=at,
+            id=int(number) if number.isdecimal() else 0,
         )
-    return Duplicates(duplicates=[DuplicateView(**each) for each in found])
+    last = service.page_next(found[-1]["detected_at"], found[-1]["id"]) if len(found) == limit else None
+    return Duplicates(duplicates=[DuplicateView(**each) for each in found], next=last)
 
 
 @router.post(

@@ -4,6 +4,9 @@ A folder is watched by one worker at a time: the job has the lease `watchfolder:
 moment it is added, and the folder itself is locked for the processes of the machine.
 """
 
+from datetime import timedelta
+from pathlib import Path
+
 from ostinato import Context, Retry, Snooze, leases, tenants
 from ostinato.apps.watchfolder import APP
 from ostinato.apps.watchfolder import events as events  # noqa: PLC0414 - declares what is emitted
@@ -11,7 +14,7 @@ from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
-from ostinato.apps.watchfolder.station.processes import services
+from ostinato.apps.watchfolder.station.processes import at, services
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.apps.watchfolder.watcher import Watcher
 from ostinato.errors import LeaseHeld
@@ -20,6 +23,8 @@ from ostinato.jobs import Target
 QUEUE = "watchfolder"
 PATIENTLY = Retry(base=1, factor=2, cap=60, max_attempts=1000)
 AGAIN_SECONDS = 5.0
+PURGED_AFTER = timedelta(minutes=10)
+"""The rows of a folder that was removed go then: its worker has noticed by now, and records nothing more."""
 
 
 def lease_of(folder_id: int) -> str:
@@ -41,7 +46,9 @@ async def watch(ctx: Context, folder_id: int) -> Snooze | str:
         try:
             with folders.locked():
                 folders.make()
-                async with services(chosen, folders, row["lang"]) as urls:
+                # <root>/<tenant>/<name>: one PREP and one OCR serve all folders of this worker.
+                shared = await ctx.shared(services, chosen, Path(row["path"]).parents[1])
+                async with at(chosen, shared, folders, row["lang"]) as urls:
                     place = Place(ctx.job.tenant_id, folder_id, row["name"])
                     orchestrator = Orchestrator(folders, chosen.options(row["lang"], **urls))
                     # A job that took workers down is a suspect until it comes back with a
@@ -56,11 +63,13 @@ async def watch(ctx: Context, folder_id: int) -> Snooze | str:
 
 @APP.job(queue=QUEUE)
 async def ensure(ctx: Context) -> int:
-    """See that every active folder of every tenant has its job; returns how many there are."""
+    """See that every active folder of every tenant has its job, and that rows of removed ones go."""
     async with ctx.fenced() as conn:
         folders = await QUERIES.rows(conn, "active_folders")
         for row in folders:
             await start_watching(conn, row["tenant_id"], row["id"])
+        for name in ("purge_duplicates", "purge_jobs", "purge_folders"):
+            await QUERIES.run(conn, name, after=PURGED_AFTER)
     return len(folders)
 
 

@@ -81,4 +81,4 @@ def in_hand(document: Document) -> Document:
     }
 
 
-_KEPT: Final = ("fileName", "fileHash", "sizeBytes", "inputPath")
+_KEPT: Final = ("fileName", "fileHash", "sizeBytes", "inputPath", "pages")

@@ -7,7 +7,7 @@ every state that was not emitted yet, and `reconcile`, which compares what is he
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -28,7 +28,7 @@ from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.tick.duplicates import Held
 from ostinato.database import is_transient
-from ostinato.errors import Conflict, DatabaseUnavailable, NotFound, WrongState
+from ostinato.errors import Conflict, DatabaseUnavailable, InvalidInput, NotFound, WrongState
 from ostinato.observe import get_logger
 
 log = get_logger("watchfolder")
@@ -58,6 +58,22 @@ async def make_folder(
         conn, "add_folder", tenant_id=tenant_id, name=name, path=path, lang=lang, created_by=by
     )
     return made
+
+
+def page_next(moment: datetime, key: object) -> str:
+    """What `after` is for the page behind a row."""
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat()}Z~{key}"
+
+
+def page_after(after: str | None) -> tuple[datetime | None, str]:
+    """The moment and the key behind which the next page begins; `InvalidInput` when it is no `next` of ours."""
+    if after is None:
+        return None, ""
+    moment, _, key = after.partition("~")
+    try:
+        return datetime.fromisoformat(moment), key
+    except ValueError:
+        raise InvalidInput(f"{after!r} is not the `next` of a page.", hint="Take it from the page before.") from None
 
 
 async def find_folder(conn: Connection, tenant_id: str, name: str) -> dict[str, Any]:
@@ -148,6 +164,7 @@ async def _record_one(conn: Connection, place: Place, document: Document, last: 
                 at=entry["at"],
                 file_name=document.get("fileName") or "",
                 message=_short(entry.get("message")),
+                notes=(document.get("result") or {}).get("notes") if entry["state"] == "DONE" else None,
             ),
             job_key,
         )

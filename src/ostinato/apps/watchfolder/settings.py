@@ -23,8 +23,8 @@ class WatchfolderSettings(Section):
     """How folders are watched."""
 
     root: str = setting("", "Where the folders of tenants are made. Empty: `watch` in the data folder.")
-    prep_url: str = setting("", "PREP to use. Empty: one is started beside the worker.")
-    ocr_url: str = setting("", "OCR to use. Empty: one is started beside the worker.")
+    prep_url: str = setting("", "PREP to use for all folders. Empty: one is started beside the worker.")
+    ocr_url: str = setting("", "OCR to use for all folders. Empty: one is started beside the worker.")
     ocr_engine: str = setting("auto", "What reads: auto, tesseract or rapid.", choices=("auto", "tesseract", "rapid"))
     ocr_lang: str = setting("fra+eng", "Languages of what is scanned.")
     stable_seconds: float = setting(5.0, "A file that has not changed for this long is finished.", low=0, high=3600)
@@ -42,7 +42,9 @@ class WatchfolderSettings(Section):
     max_folders: int = setting(20, "Folders that a tenant may have: each is watched all the time.", low=1, high=10_000)
     max_jobs_in_flight: int = setting(10, "Jobs in flight at once.", low=1, high=10_000)
     prep_concurrency: int = setting(2, "Jobs that PREP has at once.", low=1, high=1000)
-    ocr_concurrency: int = setting(1, "Jobs that OCR has at once.", low=1, high=1000)
+    ocr_concurrency: int = setting(
+        0, "Jobs that OCR has at once. 0: as many as there are cores, and memory for the models.", low=0, high=1000
+    )
     max_attempts: int = setting(3, "Attempts of each step.", low=1, high=100)
     min_free_bytes: int = setting(1 << 30, "Nothing new is taken when less than this is free.", low=0, high=1 << 50)
 
@@ -62,7 +64,7 @@ class WatchfolderSettings(Section):
             job_timeout_s=self.job_timeout_seconds,
             max_jobs_in_flight=self.max_jobs_in_flight,
             prep_concurrency=self.prep_concurrency,
-            ocr_concurrency=self.ocr_concurrency,
+            **({"ocr_concurrency": self.ocr_concurrency} if self.ocr_concurrency else {}),
             max_attempts_prep=self.max_attempts,
             max_attempts_ocr=self.max_attempts,
             min_free_bytes=self.min_free_bytes,

@@ -1,19 +1,29 @@
 """Shows `ostinato watch`: every file, how far it is, and where its result is."""
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from ostinato.apps.watchfolder.names import shown_name
+from ostinato.apps.watchfolder.tick.sights import blocked_sentence
 from ostinato.commands import Output, counted, table
 
 if TYPE_CHECKING:
     from ostinato.apps.watchfolder.folders import Folders
     from ostinato.apps.watchfolder.tick.memory import Memory
 
-MOST_SHOWN = 25
-COLOURS = {"DONE": "green", "ERROR": "red", "DUPLICATE_PENDING": "yellow", "REFUSED": "red"}
+MOST_SHOWN, MOST_WAITING = 20, 10
+GIVEN_UP = 3
+"""`--once` no longer waits for a file that could not be taken so many times."""
+HELD = ("DUPLICATE_PENDING", "DECISION_FAILED", "DECISION_INVALID")
+COLOURS = {
+    "DONE": "green",
+    **dict.fromkeys(("ERROR", "REFUSED", "BLOCKED", "DECISION_FAILED", "DECISION_INVALID"), "red"),
+    **dict.fromkeys(("DUPLICATE_PENDING", "NOT TAKEN"), "yellow"),
+}
 
 
 class View:
@@ -23,6 +33,9 @@ class View:
         self._out = out
         self._folders = folders
         self._rows: dict[str, dict[str, Any]] = {}
+        self._waiting: dict[str, tuple[str, str]] = {}
+        """What lies in `in/`: its name, with how it stands and why."""
+        self._said: dict[str, tuple[str, str]] = {}
         self._live: Live | None = None
         self._trouble: str | None = None
 
@@ -42,28 +55,69 @@ class View:
     def hear(self, event: dict[str, Any]) -> None:
         """Take in what a tick reports."""
         kind = event["kind"]
-        key = str(event.get("jobKey") or event.get("fileName"))
-        if kind == "duplicate":
-            key = f"{key} duplicate"
-        row = self._rows.setdefault(key, {"name": key[:12], "state": "", "note": ""})
+        self._out.event({"event": kind, **{name: event[name] for name in SAID if name in event}})
         match kind:
             case "job":
+                row = self._row(event["jobKey"])
                 row |= {"name": event.get("fileName") or row["name"], "state": event["state"]}
                 row["note"] = _note(event)
+                self._say(row)
             case "progress":
+                row = self._row(event["jobKey"])
                 row["note"] = f"page {event['page']} of {event['pages']}" if event["pages"] else ""
             case "duplicate":
-                came = event.get("incoming") or {}
-                row |= {"name": came.get("fileName") or row["name"], "state": event["state"]}
-                waits = f"decide: ostinato held {self._root}"
-                row["note"] = event.get("message") or event.get("action") or waits
+                self._hear_of_twins(event)
+            case "discarded":
+                self._print(f"{event['fileName']} was deleted (DISCARD): sha256 {event['sha256']}")
             case _:
-                row |= {"name": event["fileName"], "state": "REFUSED"}
-                row["note"] = event["cause"]["message"]
-        shown = {"event": kind, **{name: event[name] for name in SAID if name in event}}
-        self._out.event(shown)
-        if self._live is None and kind != "progress":
+                row = self._row(event["fileName"])
+                row |= {"name": event["fileName"], "state": "REFUSED", "note": event["cause"]["message"]}
+                self._say(row)
+
+    def _hear_of_twins(self, event: dict[str, Any]) -> None:
+        """Each file that is held has a row of its own; a decision is about some of a jobKey, or all."""
+        prefix = f"{event['jobKey']} "
+        came = event.get("incoming")
+        if came is not None:
+            row = self._row(prefix + PurePath(came["path"]).name)
+            row |= {"name": came["fileName"], "state": event["state"], "note": f"ostinato held {self._root}"}
+            self._say(row)
+            return
+        decided = event.get("files")
+        for key, row in self._rows.items():
+            if key.startswith(prefix) and (decided is None or key.removeprefix(prefix) in decided):
+                row |= {"state": event["state"], "note": event.get("message") or event.get("action") or ""}
+                self._say(row)
+
+    def _row(self, key: str) -> dict[str, Any]:
+        return self._rows.setdefault(key, {"name": key[:12], "state": "", "note": ""})
+
+    def _say(self, row: dict[str, Any]) -> None:
+        if self._live is None:
             self._out.note(f"{row['name']}: {row['state']} {row['note']}".rstrip())
+
+    def _print(self, text: str) -> None:
+        """Write a line that stays, also with --quiet and while the table changes."""
+        if self._live is None:
+            self._out.warn(text)
+        else:
+            self._live.console.print(Text(text, "yellow"), soft_wrap=True)
+
+    def look(self, memory: "Memory", *, alone: bool) -> None:
+        """Take in what lies in `in/`; each reason is said once, passing ones only with `alone`.
+
+        `alone` says that nothing else is left to do, so that a person wonders what is waited for.
+        """
+        now = {name: ("NOT TAKEN", why) for name, why in memory.passed.items()}
+        now |= {name: ("BLOCKED" if sight.failed else "WAITS", sight.why) for name, sight in memory.sights.items()}
+        for name, (state, why) in now.items():
+            if self._said.get(name) == (state, why) or (state == "WAITS" and not alone):
+                continue
+            self._said[name] = (state, why)
+            self._out.event({"event": "waiting", "fileName": shown_name(name), "state": state, "message": why})
+            self._say({"name": shown_name(name), "state": state, "note": why})
+        self._said = {name: each for name, each in self._said.items() if name in now}
+        self._waiting = now
 
     def trouble(self, done: dict[str, Any]) -> None:
         """Say what keeps a tick from its work, once, and when it is over."""
@@ -81,8 +135,10 @@ class View:
             self._live.update(self._table())
 
     def is_idle(self, memory: "Memory", in_flight: dict[str, Any]) -> bool:
-        """Whether no job is in flight, and `in/` is empty."""
-        return not (in_flight or memory.staged or memory.sights or memory.finished)
+        """Whether no job is in flight, and `in/` has nothing but what cannot be taken."""
+        if in_flight or memory.staged or memory.finished:
+            return False
+        return all(sight.failed >= GIVEN_UP for sight in memory.sights.values())
 
     def sum_up(self) -> None:
         """Say what became of it all."""
@@ -90,13 +146,16 @@ class View:
         parts = {
             "done": states.count("DONE"),
             "failed": states.count("ERROR") + states.count("REFUSED"),
-            "held": states.count("DUPLICATE_PENDING"),
+            "held": sum(states.count(state) for state in HELD),
+            "left": sum(state != "WAITS" for state, _ in self._waiting.values()),
         }
         said = f"{counted(parts['done'], 'file')} done"
         if parts["failed"]:
             said += f", {parts['failed']} failed: see {self._folders.error}"
         if parts["held"]:
             said += f", {parts['held']} held: `ostinato held {self._root}`"
+        if parts["left"]:
+            said += f", {parts['left']} not taken: see {self._folders.incoming}"
         self._out.note(f"{said}. Results: {self._folders.out}")
         self._out.event({"event": "stopped", **parts})
 
@@ -106,13 +165,21 @@ class View:
 
     def _table(self) -> Group:
         shown = table("file", "state", "")
+        shown.columns[1].no_wrap = True
         for row in list(self._rows.values())[-MOST_SHOWN:]:
             colour = COLOURS.get(row["state"], "cyan")
             shown.add_row(Text(row["name"]), Text(row["state"], colour), Text(row["note"]))
-        return Group(shown, Text(self._trouble or "", "yellow"))
+        waiting = list(self._waiting.items())
+        for name, (state, why) in waiting[:MOST_WAITING]:
+            shown.add_row(Text(shown_name(name)), Text(state, COLOURS.get(state, "dim")), Text(why))
+        more = f"… and {len(waiting) - MOST_WAITING} more in in/" if len(waiting) > MOST_WAITING else ""
+        return Group(shown, Text(more, "dim"), Text(self._trouble or "", "yellow"))
 
 
-SAID = ("jobKey", "fileName", "state", "step", "page", "pages", "outPath", "message", "action")
+SAID = (
+    *("jobKey", "fileName", "state", "step", "page", "pages", "outPath", "message", "action"),
+    *("incoming", "files", "sha256", "decidedBy", "cause"),
+)
 
 
 def _trouble(done: dict[str, Any]) -> str | None:
@@ -126,7 +193,7 @@ def _trouble(done: dict[str, Any]) -> str | None:
         case "in":
             return "The folder in/ cannot be read."
     if not problems:
-        return None
+        return blocked_sentence(done["blocked"])
     last = problems[-1]
     where = last.get("file") or last.get("job_key", "")[:12] or last.get("service", "")
     return f"{last['what']} {where}: {last['error']}".replace(" :", ":")
@@ -134,7 +201,8 @@ def _trouble(done: dict[str, Any]) -> str | None:
 
 def _note(event: dict[str, Any]) -> str:
     if event["state"] == "DONE":
-        return f"→ {event.get('outPath')}"
+        notes = "; ".join((event.get("result") or {}).get("notes") or ())
+        return f"→ {event.get('outPath')}" + (f" ({notes})" if notes else "")
     if event["state"] in {"ERROR", "PREP_ERROR", "OCR_ERROR"}:
         cause = event.get("cause") or {}
         return f"{cause.get('code', '')}: {cause.get('message', '')}"

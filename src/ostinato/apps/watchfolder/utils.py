@@ -79,6 +79,14 @@ def atomic_write_json(path: PathLike, value: object, *, durable: bool = True, pr
         fsync_dir(place.parent)
 
 
+def append_json(path: PathLike, value: object) -> None:
+    """Add a line of JSON to a file, on the disk before this returns."""
+    with Path(path).open("ab") as file:
+        file.write(_encoded(value, None) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def update_state(work_dir: PathLike, job_key: str, patch: Mapping[str, Any]) -> dict[str, Any]:
     """Change what `work/<jobKey>/state.json` says; every state that it had stays in `history`."""
     folder = Path(work_dir) / job_key

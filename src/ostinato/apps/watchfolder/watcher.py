@@ -23,6 +23,7 @@ from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.context import Hooks
 from ostinato.apps.watchfolder.tick.orchestrator import BUSY_TICK_SECONDS, Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
+from ostinato.apps.watchfolder.tick.sights import blocked_sentence
 from ostinato.errors import NotFound
 
 NOTE_SECONDS = 5.0
@@ -73,7 +74,7 @@ class Watcher:
             while True:
                 known = await self._in_thread(profile.get)
                 done = await self._in_thread(watched.tick, known)
-                self._problem = _problem(done, known)
+                self._problem = _problem(done, known, profile.trouble)
                 active = await self._record()
                 if not active:
                     return "paused"
@@ -172,8 +173,10 @@ class Watcher:
             )
 
 
-def _problem(done: dict[str, Any], profile: Document | None) -> str | None:
+def _problem(done: dict[str, Any], profile: Document | None, trouble: str | None) -> str | None:
     if profile is None:
-        return "PREP or OCR does not answer"
-    problems = done["problems"]
-    return f"{problems[-1]['what']}: {problems[-1]['error']}"[:2000] if problems else None
+        return f"PREP or OCR does not answer: {trouble or 'not yet'}"[:2000]
+    if done["problems"]:
+        last = done["problems"][-1]
+        return f"{last['what']}: {last['error']}"[:2000]
+    return blocked_sentence(done["blocked"])

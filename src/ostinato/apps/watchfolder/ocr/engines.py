@@ -3,12 +3,15 @@
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 
 from ostinato.apps.watchfolder.ocr import rapid
-from ostinato.errors import NotConfigured
+from ostinato.errors import InvalidInput, NotConfigured
 
 CHOICES = ("auto", "tesseract", "rapid")
 PRIMARY = "fra"
+NO_LANGUAGES = {"osd", "equ", "snum"}
+"""Data of Tesseract that reads no text."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,37 @@ def call_order(lang: str) -> list[str]:
     return [token for token in tokens if token == PRIMARY] + [t for t in tokens if t != PRIMARY]
 
 
+RAPID_LANGS = (
+    *("afr", "aze", "bos", "cat", "ceb", "ces", "chi_sim", "chi_tra", "cym", "dan", "deu", "eng", "est", "eus", "fin"),
+    *("fra", "gle", "glg", "hrv", "hun", "ind", "isl", "ita", "jpn", "lat", "lav", "lit", "ltz", "mlt", "mri", "msa"),
+    *("nld", "nor", "oci", "pol", "por", "que", "ron", "slk", "slv", "spa", "sqi", "srp_latn", "swa", "swe", "tgl"),
+    *("tur", "uzb", "vie"),
+)
+"""What RapidOCR reads, under Tesseract's names: its one model has the letters of all of them."""
+
+
+def languages() -> tuple[str, ...]:
+    """The languages that this machine can read, by whichever engine."""
+    found = _tesseract()
+    here = set(found.langs if found is not None else ()) | set(RAPID_LANGS if rapid.is_installed() else ())
+    return tuple(sorted(here - NO_LANGUAGES))
+
+
+def check_languages(lang: str) -> None:
+    """Raise `InvalidInput` for languages that this machine cannot read, with those that it can."""
+    there = languages()
+    unknown = sorted(set(call_order(lang)) - set(there))
+    if unknown or not call_order(lang):
+        raise InvalidInput(
+            f"there is no language {', '.join(unknown) or repr(lang)} here",
+            hint=f"There are: {', '.join(there)}. More: install tesseract-ocr-<language>.",
+        )
+
+
 def choose(wanted: str = "auto", lang: str = "fra+eng") -> Engine:
-    """The engine of this machine."""
+    """The engine of this machine; `InvalidInput` when there is none for a language."""
+    if wanted == "auto" and (rapid.is_installed() or _tesseract() is not None):
+        check_languages(lang)
     found = _tesseract()
     if wanted in {"auto", "tesseract"} and found is not None:
         missing = set(call_order(lang)) - set(found.langs)
@@ -48,6 +80,10 @@ def choose(wanted: str = "auto", lang: str = "fra+eng") -> Engine:
             )
     if wanted == "tesseract":
         raise NotConfigured("there is no tesseract here", hint="Install tesseract-ocr.")
+    if rapid.is_installed() and (unknown := set(call_order(lang)) - set(RAPID_LANGS)):
+        raise InvalidInput(
+            f"RapidOCR does not read {', '.join(sorted(unknown))}", hint=f"It reads: {', '.join(RAPID_LANGS)}."
+        )
     if not rapid.is_installed():
         raise NotConfigured(
             "there is nothing that could read text",
@@ -55,9 +91,10 @@ def choose(wanted: str = "auto", lang: str = "fra+eng") -> Engine:
         )
     from importlib.metadata import version  # noqa: PLC0415 - asked once
 
-    return Engine("rapid", version("rapidocr"), ("latin",))
+    return Engine("rapid", version("rapidocr"), RAPID_LANGS)
 
 
+@cache
 def _tesseract() -> Engine | None:
     program = shutil.which("tesseract")
     if program is None:

@@ -1,6 +1,6 @@
 """Runs OCR in a sandboxed process: `raw.pdf` becomes searchable, PDF/A if it can.
 
-A PDF whose every page has text already is not read again, only made PDF/A. One that OCRmyPDF
+A PDF whose every page has its text already is not read again, only made PDF/A. One that OCRmyPDF
 stumbles over is drawn page by page and tried once more as pictures.
 """
 
@@ -8,16 +8,17 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ostinato.apps.watchfolder.ocr.engines import Engine, call_order
+from ostinato.apps.watchfolder.ocr.look import Look, look
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.worker import Progress
 from ostinato.apps.watchfolder.utils import atomic_write_json
 
-LOOK_DPI = 72
-SKEWED_DEGREES = 1.5
+MOST_NAMED = 10
 RASTER_DPI = 300
 PLUGIN = "ostinato.apps.watchfolder.ocr.plugin"
 
@@ -42,7 +43,7 @@ def _rehearse(folder: Path) -> None:
     with pikepdf.new() as pdf:
         pdf.add_blank_page()
         pdf.save(folder / "blank.pdf")
-    _look(folder / "blank.pdf", lambda _page, _pages, _step="", /: None)
+    look(folder / "blank.pdf", lambda _page, _pages, _step="", /: None)
     _only_pdfa(folder / "blank.pdf", folder / "done.pdf")
     text_of(folder / "done.pdf")
     _pdfa(folder / "done.pdf")
@@ -51,23 +52,19 @@ def _rehearse(folder: Path) -> None:
 def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     """Make the PDF; raises `Refused` with the reason when that cannot be."""
     source, part = _disarmed(Path(task["inputPath"])), Path(task["part"])
-    pages, with_text, skewed = _look(source, report)
+    seen = look(source, report)
+    pages = seen.pages
     report(0, pages)
     notes: list[str] = []
     facts: dict[str, Any] = {"engine": task["engine"]["name"]}
-    if with_text == pages:
+    if not seen.unread:
         kind = _only_pdfa(source, part)
         facts["engine"] = "none"
         notes.append("every page had text already")
     else:
         kind = None
         facts |= _read(
-            task,
-            source,
-            part,
-            lambda done, step="read": report(min(done, pages), pages, step),
-            skewed=skewed,
-            notes=notes,
+            task, source, part, lambda done, step="read": report(min(done, pages), pages, step), seen=seen, notes=notes
         )
     texts = text_of(part, report)
     if len(texts) != pages:
@@ -104,30 +101,6 @@ def _disarmed(source: Path) -> Path:
         raise Refused("CORRUPT", f"the PDF cannot be opened: {str(error)[:200]}") from None
 
 
-def _look(path: Path, report: Progress) -> tuple[int, int, bool]:
-    """How many pages there are, how many have text, and whether one is askew."""
-    import pypdfium2 as pdfium  # noqa: PLC0415 - in worker processes only
-
-    from ostinato.apps.watchfolder.ocr import skew  # noqa: PLC0415 - as above
-
-    with_text, skewed = 0, False
-    try:
-        document = pdfium.PdfDocument(path)
-    except pdfium.PdfiumError as error:
-        raise Refused("CORRUPT", f"the PDF cannot be opened: {error}") from None
-    try:
-        for number, page in enumerate(document, 1):
-            report(number, len(document), "look")
-            if page.get_textpage().get_text_range().strip():
-                with_text += 1
-            elif not skewed:
-                picture = page.render(scale=LOOK_DPI / 72, grayscale=True).to_pil()
-                skewed = abs(skew.angle_of(picture)) >= SKEWED_DEGREES
-        return len(document), with_text, skewed
-    finally:
-        document.close()
-
-
 def text_of(path: Path, report: Progress | None = None) -> list[str]:
     """The text of every page, as somebody who searches finds it."""
     import pypdfium2 as pdfium  # noqa: PLC0415 - in worker processes only
@@ -160,7 +133,7 @@ def _only_pdfa(source: Path, part: Path) -> str | None:
 
 
 def _read(
-    task: dict[str, Any], source: Path, part: Path, report: Callable[..., None], *, skewed: bool, notes: list[str]
+    task: dict[str, Any], source: Path, part: Path, report: Callable[..., None], *, seen: Look, notes: list[str]
 ) -> dict[str, Any]:
     from ostinato.apps.watchfolder.ocr.plugin import Run, begin  # noqa: PLC0415 - in worker processes only
 
@@ -177,10 +150,13 @@ def _read(
     threads = int(task.get("threads", 1))
     made = Run(engine, kept, page_done, threads)
     begin(made)
-    if skewed:
+    if seen.stamped:
+        numbers = ", ".join(map(str, seen.stamped[:MOST_NAMED])) + (" …" if len(seen.stamped) > MOST_NAMED else "")
+        notes.append(f"read in spite of the text that lay on the scan: page {numbers}")
+    elif seen.skewed:
         notes.append("straightened")
     try:
-        _ocrmypdf(source, part, task, skewed=skewed)
+        _ocrmypdf(source, part, task, seen)
     except (Refused, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - it stumbles over damaged files in many ways
@@ -188,13 +164,13 @@ def _read(
         done = 0
         folder = Path(os.environ["TMPDIR"])
         drawn = _rastered(source, folder, lambda page, _pages, step="": report(page, f"{step} again"))
-        _ocrmypdf(drawn, part, task, skewed=skewed)
+        _ocrmypdf(drawn, part, task, replace(seen, stamped=[]))
     if made.resumed:
         notes.append(f"{made.resumed} pages had been read before")
     return {"escalated": made.escalated, "lang": "+".join(call_order(task["lang"]))}
 
 
-def _ocrmypdf(source: Path, part: Path, task: dict[str, Any], *, skewed: bool) -> None:
+def _ocrmypdf(source: Path, part: Path, task: dict[str, Any], seen: Look) -> None:
     import ocrmypdf  # noqa: PLC0415 - in worker processes only
     from ocrmypdf import exceptions  # noqa: PLC0415 - as above
 
@@ -206,9 +182,11 @@ def _ocrmypdf(source: Path, part: Path, task: dict[str, Any], *, skewed: bool) -
             made,
             language=call_order(task["lang"]),
             plugins=[PLUGIN],
-            mode="skip",
+            # To "redo" keeps the text that a stamp has, and reads the picture around it; only of the pages named.
+            mode="redo" if seen.stamped else "skip",
+            pages=",".join(map(str, seen.unread)) if seen.stamped else None,
             rotate_pages=True,
-            deskew=skewed,
+            deskew=seen.skewed and not seen.stamped,
             output_type="auto",
             pdfa_backend="internal",
             rasterizer="pypdfium",

@@ -6,6 +6,7 @@ were cut off. One bit a pixel stays one bit. Transparency becomes white; EXIF tu
 
 import contextlib
 import io
+import itertools
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import img2pdf  # type: ignore[import-untyped]  # ships no types
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.prep.pdfs import bind
 from ostinato.apps.watchfolder.station.refused import OURS, Refused
 from ostinato.apps.watchfolder.station.worker import Progress
 
@@ -31,16 +33,31 @@ class Pages:
         self.limits = limits
         self.report: Progress = report or (lambda _page, _pages, _step="": None)
         self.paths: list[Path] = []
+        """Images, and PDFs whose names begin with "volume", in their order."""
+        self.count = 0
         self.notes: list[str] = []
 
     def add(self, data: bytes) -> None:
         """One more page."""
-        if len(self.paths) >= self.limits.pages:
-            raise Refused("PAGES", f"more than {self.limits.pages:,} pages (pages)")
-        path = self.folder / f"page-{len(self.paths):06}"
+        path = self.next_path("page")
+        self._count(1)
         path.write_bytes(data)
         self.paths.append(path)
-        self.report(len(self.paths), 0, "read")
+
+    def add_volume(self, path: Path, pages: int) -> None:
+        """Add a PDF, all pages of it; its path is one of `next_path`."""
+        self._count(pages)
+        self.paths.append(path)
+
+    def next_path(self, kind: str) -> Path:
+        """Where the next page, or the next volume, is kept."""
+        return self.folder / f"{kind}-{len(self.paths):06}"
+
+    def _count(self, pages: int) -> None:
+        if self.count + pages > self.limits.pages:
+            raise Refused("PAGES", f"more than {self.limits.pages:,} pages (pages)")
+        self.count += pages
+        self.report(self.count, 0, "read")
 
 
 def add_image(pages: Pages, source: Path | bytes, kind: str, name: str = "the image") -> None:
@@ -175,7 +192,26 @@ def write_pdf(pages: Pages, target: Path) -> None:
     """Write the pages as one PDF."""
     if not pages.paths:
         raise Refused("NO_PAGES", "there is no page in it")
-    count, placed = len(pages.paths), 0
+    runs = [list(run) for _, run in itertools.groupby(pages.paths, _is_volume)]
+    if len(runs) == 1 and not _is_volume(runs[0][0]):
+        _write_images(pages, runs[0], target)
+        return
+    volumes: list[Path] = []
+    for number, run in enumerate(runs):
+        if _is_volume(run[0]):
+            volumes += run
+        else:
+            volumes.append(pages.folder / f"images-{number:06}.pdf")
+            _write_images(pages, run, volumes[-1])
+    bind(volumes, target, pages.report)
+
+
+def _is_volume(path: Path) -> bool:
+    return path.name.startswith("volume-")
+
+
+def _write_images(pages: Pages, paths: list[Path], target: Path) -> None:
+    count, placed = len(paths), 0
 
     def lay_out(width: float, height: float, dpi: tuple[float, float]) -> tuple[float, ...]:
         nonlocal placed
@@ -186,10 +222,7 @@ def write_pdf(pages: Pages, target: Path) -> None:
     try:
         with target.open("wb") as file:
             img2pdf.convert(
-                [str(path) for path in pages.paths],
-                outputstream=file,
-                layout_fun=lay_out,
-                rotation=img2pdf.Rotation.ifvalid,
+                [str(path) for path in paths], outputstream=file, layout_fun=lay_out, rotation=img2pdf.Rotation.ifvalid
             )
     except (img2pdf.ImageOpenError, img2pdf.PdfTooLargeError, ValueError) as error:
         raise Refused("CORRUPT", f"an image cannot be put into a PDF: {error}") from None

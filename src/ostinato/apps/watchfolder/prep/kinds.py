@@ -1,6 +1,20 @@
 """Recognises a file by its first bytes only: a name may say anything."""
 
-ACCEPTS = ("pdf", "jpeg", "png", "tiff", "webp", "gif", "bmp", "heic", "avif", "zip/cbz", "tar/cbt")
+ACCEPTS = (
+    "pdf",
+    "jpeg",
+    "png",
+    "tiff",
+    "webp",
+    "gif",
+    "bmp",
+    "heic",
+    "avif",
+    "zip/cbz",
+    "tar/cbt",
+    "rar/cbr",
+    "7z/cb7",
+)
 HEAD = 1024
 _PREFIXES = (
     (b"\xff\xd8\xff", "jpeg"),

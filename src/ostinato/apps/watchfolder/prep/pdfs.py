@@ -46,6 +46,15 @@ def _progress(pages: int, report: Progress) -> Callable[[int], None] | None:
     return lambda percent: report(0, pages, f"write {percent} %")
 
 
+def bind(volumes: list[Path], target: Path, report: Progress) -> None:
+    """Write several PDFs as one, in their order."""
+    with contextlib.ExitStack() as stack, pikepdf.new() as bound:
+        for number, path in enumerate(volumes, 1):
+            bound.pages.extend(stack.enter_context(pikepdf.open(path)).pages)
+            report(number, len(volumes), "bind")
+        bound.save(target)
+
+
 def count_pages(path: Path) -> int:
     """How many pages a PDF has; raises when it does not open."""
     with pikepdf.open(path) as pdf:

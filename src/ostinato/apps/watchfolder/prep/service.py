@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from ostinato.apps.watchfolder.prep import libarchive
 from ostinato.apps.watchfolder.prep.kinds import ACCEPTS
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.jobs import Station
@@ -16,7 +17,7 @@ from ostinato.apps.watchfolder.station.sandbox import Limits, told_level
 from ostinato.apps.watchfolder.station.server import build
 from ostinato.errors import NotConfigured
 
-VERSION = "1"
+VERSION = "2"
 PACKAGES = ("pikepdf", "img2pdf", "pillow", "pillow-heif")
 
 
@@ -36,18 +37,20 @@ def plan(
     )
 
 
-def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.0) -> FastAPI:
-    """The application of PREP for the jobs below a folder."""
+def application(
+    work_dir: Path | None, chosen: Plan | None = None, *, root: Path | None = None, drain: float = 0.0
+) -> FastAPI:
+    """The application of PREP for the jobs of a folder, or of all folders below a root."""
     require("pikepdf", "img2pdf", "PIL")
     made = chosen or plan()
     sandbox = told_level("prep")
 
-    def info() -> dict[str, Any]:
+    def info(_lang: str | None) -> dict[str, Any]:
         return {
             "service": "prep",
             "apiVersion": 1,
             "version": VERSION,
-            "tools": {name: version_of(name) for name in PACKAGES},
+            "tools": {name: version_of(name) for name in PACKAGES} | {"libarchive": libarchive.version()},
             "params": {"version": VERSION, "fallbackPage": "A4"},
             "limits": made.options["limits"],
             "accepts": list(ACCEPTS),
@@ -55,7 +58,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
             "beatSeconds": made.beat_seconds,
         }
 
-    return build(Station(made, work_dir), info, drain=drain)
+    return build(Station(made, work_dir, root), info, drain=drain)
 
 
 def require(*modules: str) -> None:

@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.prep.archives import add_archive
+from ostinato.apps.watchfolder.prep.archives import READERS, add_archive
 from ostinato.apps.watchfolder.prep.images import Pages, add_image, write_pdf
 from ostinato.apps.watchfolder.prep.kinds import ACCEPTS, HEAD, kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.prep.packages import ADVICE, document_of
 from ostinato.apps.watchfolder.prep.pdfs import count_pages, rewrite
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.worker import Progress
@@ -32,7 +33,7 @@ def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
         pages, notes = rewrite(source, part, limits, report)
     else:
         made = Pages(Path(os.environ["TMPDIR"]), limits, report)
-        if kind in {"zip", "tar"}:
+        if kind in READERS:
             add_archive(made, source, kind)
         else:
             add_image(made, source, kind)
@@ -57,10 +58,10 @@ def _checked(source: Path, wanted: str | None, limits: PrepLimits) -> str:
     if wanted is not None and found != wanted:
         raise Refused("INPUT_CHANGED", "the file was written to after it had been taken")
     with source.open("rb") as file:
-        kind = kind_of(file.read(HEAD))
+        head = file.read(HEAD)
+    kind = kind_of(head)
     if kind is None:
+        if (called := document_of(head)) is not None:
+            raise Refused("UNSUPPORTED", f"it is {called}, and no scan: {ADVICE}")
         raise Refused("UNSUPPORTED", f"not a kind that is known: {', '.join(ACCEPTS)}")
-    if kind in {"rar", "7z"}:
-        hint = "unpack it, or make a ZIP of it"
-        raise Refused("UNSUPPORTED", f"{kind.upper()} archives are not read: {hint}")
     return kind

@@ -11,18 +11,38 @@ returning id;
 -- The folders of the tenant, by name.
 select f.id, f.name, f.path, f.lang, f.active, f.created_at, f.created_by, f.ticked_at, f.metrics, f.problem
 from watchfolder.folder f
-where f.tenant_id = %(tenant_id)s
+where f.tenant_id = %(tenant_id)s and f.removed_at is null
 order by f.name;
 
 -- name: show_folder
 -- One folder of the tenant.
 select f.id, f.name, f.path, f.lang, f.active, f.created_at, f.created_by, f.ticked_at, f.metrics, f.problem
 from watchfolder.folder f
-where f.tenant_id = %(tenant_id)s and f.name = %(name)s;
+where f.tenant_id = %(tenant_id)s and f.name = %(name)s and f.removed_at is null;
 
 -- name: set_active
 -- Pauses or resumes a folder.
 update watchfolder.folder set active = %(active)s where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: remove_folder
+-- Removes a folder for its tenant; its name is free at once, its rows go later.
+update watchfolder.folder
+set active = false, removed_at = ostinato.now(), name = 'removed-' || id || '-' || substr(md5(random()::text), 1, 8)
+where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: purge_duplicates
+-- Deletes what was seen held in folders that were removed a while ago: nobody watches them any more.
+delete from watchfolder.duplicate d using watchfolder.folder f
+where f.tenant_id = d.tenant_id and f.id = d.folder_id and f.removed_at < ostinato.now() - %(after)s;
+
+-- name: purge_jobs
+-- Deletes the jobs of such folders.
+delete from watchfolder.job j using watchfolder.folder f
+where f.tenant_id = j.tenant_id and f.id = j.folder_id and f.removed_at < ostinato.now() - %(after)s;
+
+-- name: purge_folders
+-- Deletes such folders.
+delete from watchfolder.folder f where f.removed_at < ostinato.now() - %(after)s;
 
 -- name: active_folders
 -- Every folder that is to be watched, of all tenants.
@@ -67,7 +87,8 @@ select j.job_key, j.state, j.seq, j.file_name, j.size_bytes, j.attempt_prep, j.a
     j.archive_path, j.result, j.message, j.created_at, j.changed_at
 from watchfolder.job j
 where j.tenant_id = %(tenant_id)s and j.folder_id = %(folder_id)s and (%(state)s::text is null or j.state = %(state)s)
-order by j.changed_at desc, j.job_key
+    and (%(at)s::timestamptz is null or (j.changed_at, j.job_key) < (%(at)s, %(key)s))
+order by j.changed_at desc, j.job_key desc
 limit %(limit)s;
 
 -- name: show_job
@@ -84,6 +105,7 @@ select d.id, d.job_key, d.state, d.files, d.existing, d.detected_at, d.action, d
        d.decided_at, d.message
 from watchfolder.duplicate d
 where d.tenant_id = %(tenant_id)s and d.folder_id = %(folder_id)s and (%(state)s::text is null or d.state = %(state)s)
+    and (%(at)s::timestamptz is null or (d.detected_at, d.id) < (%(at)s, %(id)s))
 order by d.detected_at desc, d.id desc
 limit %(limit)s;
 
@@ -111,3 +133,44 @@ select d.id, d.job_key, d.state, d.files, d.existing, d.action, d.decided_files,
 from watchfolder.duplicate d
 where d.tenant_id = %(tenant_id)s and d.folder_id = %(folder_id)s and d.state <> 'APPLIED'
 order by d.id;
+
+-- name: folder_figures
+-- How the folders of all tenants stand, in one row.
+select count(*) filter (where f.active) as folders,
+       coalesce(max(extract(epoch from ostinato.now() - coalesce(f.ticked_at, f.created_at)))
+                filter (where f.active), 0) as silence,
+       count(*) filter (where f.active and f.problem is not null) as troubled,
+       coalesce(sum((f.metrics ->> 'waiting')::bigint) filter (where f.active), 0) as waiting,
+       coalesce(sum((f.metrics ->> 'blocked')::bigint) filter (where f.active), 0) as blocked,
+       (select count(*) from watchfolder.duplicate d where d.state = 'DUPLICATE_PENDING') as held,
+       (select coalesce(sum(j.pages), 0) from watchfolder.job j
+        where j.state = 'DONE' and j.changed_at > ostinato.now() - interval '1 hour') as pages
+from watchfolder.folder f
+where f.removed_at is null;
+
+-- name: count_jobs
+-- Jobs that are on their way, and those that ended in the last hour, by state.
+select j.state, count(*) as jobs from watchfolder.job j
+where j.state not in ('DONE', 'ERROR') or j.changed_at > ostinato.now() - interval '1 hour'
+group by j.state
+order by j.state;
+
+-- name: folders_at_a_glance
+-- The folders that the caller sees, those with a problem first.
+select f.tenant_id, f.name, f.active, f.ticked_at, (f.metrics ->> 'waiting')::bigint as waiting,
+       (f.metrics ->> 'blocked')::bigint as blocked, (f.metrics ->> 'running')::bigint as running,
+       (select count(*) from watchfolder.duplicate d
+        where d.tenant_id = f.tenant_id and d.folder_id = f.id and d.state = 'DUPLICATE_PENDING') as held,
+       f.problem
+from watchfolder.folder f
+where f.removed_at is null
+order by f.problem is null, f.tenant_id, f.name
+limit 50;
+
+-- name: last_errors
+-- The jobs that failed last.
+select f.name as folder, j.file_name, j.error_code, left(j.message, 200) as message, j.changed_at
+from watchfolder.job j join watchfolder.folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id
+where j.state = 'ERROR' and f.removed_at is null
+order by j.changed_at desc
+limit 10;

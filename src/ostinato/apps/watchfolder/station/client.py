@@ -5,6 +5,7 @@ of the file. The calls are `requests.get` and `requests.post`, because the speci
 tests replace these two; nothing else of ours uses `requests`.
 """
 
+import contextlib
 from typing import Any
 
 import requests
@@ -49,6 +50,12 @@ def submit_ocr(url: str, job_key: str, raw_pdf: str, **more: object) -> dict[str
 def poll_job(url: str, job_key: str) -> dict[str, Any]:
     """How far a job is: RUNNING, DONE or ERROR."""
     return _answer(_get(f"{url}/jobs/{job_key}"))
+
+
+def leave(url: str) -> None:
+    """Tell a service that nobody watches a folder any more; one that is gone has left it already."""
+    with contextlib.suppress(requests.RequestException):
+        requests.delete(url, timeout=TIMEOUT, proxies=NO_PROXY)
 
 
 def _submit(url: str, body: dict[str, object]) -> dict[str, Any]:

@@ -9,11 +9,12 @@ fork server reads orders, one line of JSON each, and answers what became of the 
 What a worker process says on its standard output and error comes by a pipe, and the end of it is
 kept in memory: a file in the job's folder could be a link that the process made, to any other file.
 
-It holds the lock of its service, too, whose number it is given; worker processes do not. When its
-line closes it kills all of them and ends; when it dies, so do they (PDEATHSIG).
+It holds the locks of the folders that its service works in, too ({"hold": path}, {"drop": path}); worker
+processes do not. When its line closes it kills all of them and ends; when it dies, so do they (PDEATHSIG).
 """
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -38,8 +39,8 @@ MOST_READS = 64
 class ForkServer:
     """The worker processes, and the line to the HTTP server."""
 
-    def __init__(self, work: str, held: list[int]) -> None:
-        self._held = held
+    def __init__(self, work: str) -> None:
+        self._held: dict[str, int] = {}
         self._offline = leave_network()  # once: a name space for each process would cost more
         self._work = importlib.import_module(work)
         preload = getattr(self._work, "preload", None)
@@ -84,7 +85,17 @@ class ForkServer:
                 self._start(order)
             elif "kill" in order:
                 self._kill(order["kill"])
+            elif "hold" in order:
+                self._hold(order["hold"])
+            elif "drop" in order and order["drop"] in self._held:
+                os.close(self._held.pop(order["drop"]))
         return True
+
+    def _hold(self, path: str) -> None:
+        """Share the lock that the service has: it must outlive a service that is killed."""
+        if path not in self._held:
+            self._held[path] = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            fcntl.flock(self._held[path], fcntl.LOCK_SH | fcntl.LOCK_NB)
 
     def _start(self, order: dict[str, Any]) -> None:
         us = os.getpid()
@@ -92,7 +103,7 @@ class ForkServer:
         pid = os.fork()
         if pid == 0:
             try:
-                for number in (*self._held, *self._pipes.values(), hearing):
+                for number in (*self._held.values(), *self._pipes.values(), hearing):
                     os.close(number)
                 _become_worker(order, us, saying, offline=self._offline)
                 run_task(self._work.run, order["task"])
@@ -195,7 +206,7 @@ def _say(news: dict[str, Any]) -> None:
 
 def main() -> None:
     """`python -m ostinato.apps.watchfolder.station.forkserver MODULE`."""
-    ForkServer(sys.argv[1], [int(number) for number in sys.argv[2:]]).serve()
+    ForkServer(sys.argv[1]).serve()
 
 
 if __name__ == "__main__":

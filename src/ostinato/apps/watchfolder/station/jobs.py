@@ -17,19 +17,23 @@ import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections import deque
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.station.outputs import beat_of, environment, hashed, lock, outcome_of
+from ostinato.apps.watchfolder.station.left import left_in
+from ostinato.apps.watchfolder.station.outputs import beat_of, environment, hashed, outcome_of
+from ostinato.apps.watchfolder.station.places import Places
 from ostinato.apps.watchfolder.station.records import Conflict, Job, Plan, Unavailable, crash
 from ostinato.apps.watchfolder.station.refused import Refused, of_system
+from ostinato.apps.watchfolder.station.turns import is_long, long_slots, turn
 from ostinato.apps.watchfolder.station.worker import outcome_name, tmp_name
-from ostinato.apps.watchfolder.utils import atomic_write_json, fsync_dir, now_iso, read_json, sha256_file
+from ostinato.apps.watchfolder.utils import atomic_write_json, fsync_dir, now_iso
 from ostinato.observe import get_logger
 
 PREDECESSOR_SECONDS = 20.0
+ENTER_SECONDS = 2.0
+"""Longest time that a request waits for the lock of a folder."""
 MOST_PAGES = 5_000
 SLACK_SECONDS = 0.5
 """More time for each page of a document before its first and after its last one."""
@@ -38,39 +42,75 @@ log = get_logger("watchfolder.station")
 
 
 class Station:
-    """The jobs of one service below one folder."""
+    """The jobs of one service in the folders that it serves: one, or all below a root."""
 
-    def __init__(self, plan: Plan, work_dir: Path) -> None:
+    def __init__(self, plan: Plan, work_dir: Path | None, root: Path | None = None) -> None:
         self.plan = plan
-        self.work_dir = Path(os.path.realpath(work_dir))
+        self.places = Places(plan.name, work_dir, root)
         self.counts = {"accepted": 0, "done": 0, "error": 0}
-        self._jobs: dict[str, Job] = {}
-        self._queue: deque[Job] = deque()
+        self._jobs: dict[Path, Job] = {}
+        self._queue: list[Job] = []
         self._running: dict[str, Job] = {}
         self._forkserver: Process | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._listener: asyncio.Task[None] | None = None
         self._closing = False
         self._idle = asyncio.Event()
-        self._lock: int | None = None
+        self._entering: dict[Path, asyncio.Task[None]] = {}
 
     def claim(self) -> None:
-        """Be the only one in the folder, or raise `LeaseHeld`; one before us is given time."""
-        if self._lock is None:
-            self.work_dir.mkdir(parents=True, exist_ok=True)
-            self._lock = lock(self.work_dir, self.plan.name, patience=PREDECESSOR_SECONDS)
+        """Be the only one in the folder that it was started for, or raise `LeaseHeld`."""
+        if self.places.default is not None:
+            self.places.claim(self.places.default, patience=PREDECESSOR_SECONDS)
 
     async def open(self) -> None:
         """Start the fork server, and find what a process before us left."""
         await asyncio.to_thread(self.claim)
-        for left in self.work_dir.glob(f"*/tmp-{self.plan.name}*"):
-            shutil.rmtree(left, ignore_errors=True)
-        for path in sorted(self.work_dir.glob(f"*/{self.plan.name}.job.json")):
-            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
-                job = self._found(path)
-                self._jobs[job.job_key] = job
+        if self.places.default is not None:
+            self._take_up(self.places.default)
         await self._start_forkserver()
         self._watcher = asyncio.create_task(self._watch())
+
+    async def enter(self, place: Path) -> None:
+        """Work in a folder from now on; `Unavailable` while a service before us still has it.
+
+        The caller is not kept waiting: it asks again.
+        """
+        if place in self.places.held() and place not in self._entering:
+            return
+        if place not in self._entering:
+            self._entering[place] = asyncio.create_task(self._enter(place))
+        task = self._entering[place]
+        await asyncio.wait({task}, timeout=ENTER_SECONDS)
+        if not task.done():
+            raise Unavailable(503)
+        self._entering.pop(place, None)
+        if (error := task.exception()) is not None:
+            log.warning("folder_not_entered", service=self.plan.name, error=str(error))
+            raise Unavailable(503) from error
+
+    async def _enter(self, place: Path) -> None:
+        if await asyncio.to_thread(self.places.claim, place, patience=PREDECESSOR_SECONDS):
+            if self._forkserver is not None:
+                self._say({"hold": str(self._lock_file(place))})
+            self._take_up(place)
+
+    def leave(self, place: Path) -> None:
+        """Work in a folder no more: what runs there ends, and another service may have it."""
+        for job in [job for job in self._jobs.values() if job.folder.parent == place]:
+            if job.state == "RUNNING":
+                self._end(job, Refused("SERVICE_RESTARTED", "the service left the folder"))
+            self._jobs.pop(job.folder, None)
+        if place in self.places.held() and self._forkserver is not None:
+            self._say({"drop": str(self._lock_file(place))})
+        self.places.release(place)
+
+    def _lock_file(self, place: Path) -> Path:
+        return place / f".{self.plan.name}.lock"
+
+    def _take_up(self, place: Path) -> None:
+        """Find the jobs that a service before us had in a folder."""
+        self._jobs |= {job.folder: job for job in left_in(place, self.plan)}
 
     async def close(self, drain_seconds: float = 0.0) -> None:
         """Take no more; let what runs end for a while, then end it."""
@@ -90,19 +130,17 @@ class Station:
             except TimeoutError:
                 forkserver.kill()
                 await forkserver.wait()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self.places.release_all()
 
     async def _emptied(self) -> None:
         while self._running:
             self._idle.clear()
             await self._idle.wait()
 
-    def submit(self, body: dict[str, Any]) -> tuple[Job, bool]:
+    def submit(self, body: dict[str, Any], place: Path | None = None) -> tuple[Job, bool]:
         """Take a job, or know it again: the job, and whether it is new."""
-        job_key, attempt = body["jobKey"], int(body["attempt"])
-        known = self.find(job_key)
+        folder, attempt = self._folder(body["jobKey"], place), int(body["attempt"])
+        known = self._find(folder)
         if known is not None:
             if attempt < known.attempt:
                 raise Conflict("OLD_ATTEMPT", known.attempt)
@@ -114,7 +152,6 @@ class Station:
             raise Unavailable(503)
         if len(self._queue) >= self.plan.queue_length:
             raise Unavailable(429)
-        folder = self.work_dir / job_key
         try:
             atomic_write_json(folder / f"{self.plan.name}.job.json", body)
         except OSError as error:  # a full disk: what is known of the job stays as it is
@@ -125,44 +162,40 @@ class Station:
         for name in (f"{self.plan.name}.done.json", f"{self.plan.name}.error.json"):
             (folder / name).unlink(missing_ok=True)
         (folder / self._heartbeat).unlink(missing_ok=True)
-        job = Job(job_key, attempt, body)
-        self._jobs[job_key] = job
+        job = Job(folder, attempt, body)
+        self._jobs[folder] = job
         self._queue.append(job)
         self.counts["accepted"] += 1
         self._beat(job)
         self._fill()
         return job, True
 
-    def find(self, job_key: str) -> Job | None:
+    def _folder(self, job_key: str, place: Path | None) -> Path:
+        top = place or self.places.default
+        assert top is not None  # noqa: S101 - the address named one
+        return top / job_key
+
+    def find(self, job_key: str, place: Path | None = None) -> Job | None:
         """The job, if it is known and its folder is still there."""
-        job = self._jobs.get(job_key)
-        if job is not None and not (self.work_dir / job_key).is_dir():
+        return self._find(self._folder(job_key, place))
+
+    def _find(self, folder: Path) -> Job | None:
+        job = self._jobs.get(folder)
+        if job is not None and not folder.is_dir():
             self._forget(job)
             return None
         return job
 
-    def cancel(self, job_key: str, attempt: int | None) -> Job | None:
+    def cancel(self, job_key: str, attempt: int | None, place: Path | None = None) -> Job | None:
         """Stop a job; one that has ended, or a later attempt, is left as it is."""
-        job = self.find(job_key)
+        job = self.find(job_key, place)
         if job is not None and job.state == "RUNNING" and attempt in (None, job.attempt):
             self._end(job, Refused("CANCELLED", "somebody asked for it"))
         return job
 
     def document(self, job: Job) -> dict[str, Any]:
         """Return a job as the answer to a poll."""
-        beat = self._last_beat(job) if job.state == "RUNNING" else {}
-        page, pages = beat.get("page", job.page[0]), beat.get("pages", job.page[1])
-        step = beat.get("step", job.page[2])
-        return {
-            "jobKey": job.job_key,
-            "attempt": job.attempt,
-            "state": job.state,
-            "progress": {"page": page, "pages": pages} | ({"step": step} if step else {}),
-            "startedAt": job.started_at,
-            "heartbeatAt": beat.get("at"),
-            "result": job.result,
-            "error": job.error,
-        }
+        return job.document(self._last_beat(job) if job.state == "RUNNING" else {})
 
     @property
     def load(self) -> dict[str, int]:
@@ -180,43 +213,23 @@ class Station:
     def _heartbeat(self) -> str:
         return f"{self.plan.name}.heartbeat"
 
-    def _found(self, path: Path) -> Job:
-        """A job that a process before us had accepted."""
-        body = read_json(path)
-        job = Job(body["jobKey"], int(body["attempt"]), body)
-        done = read_json(path.parent / f"{self.plan.name}.done.json")
-        failed = read_json(path.parent / f"{self.plan.name}.error.json")
-        output = path.parent / self.plan.output
-        if done and done["attempt"] == job.attempt:
-            gone = not output.exists()  # handed on already
-            if gone or sha256_file(output) == done["sha256"]:
-                job.state, job.result = "DONE", done
-                return job
-        job.state = "ERROR"
-        if failed and failed.get("attempt") == job.attempt:
-            job.error = failed["error"]
-        else:
-            job.error = Refused("SERVICE_RESTARTED", "the service was restarted").document()
-        return job
-
     async def _start_forkserver(self) -> None:
-        held = () if self._lock is None else (self._lock,)
         self._forkserver = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "ostinato.apps.watchfolder.station.forkserver",
             self.plan.work,
-            *map(str, held),
             stdin=PIPE,
             stdout=PIPE,
             env=environment(),
             start_new_session=True,
-            pass_fds=held,
         )
         assert self._forkserver.stdout is not None  # noqa: S101 - a pipe was asked for
         line = await self._forkserver.stdout.readline()
         if b"ready" not in line:
             raise RuntimeError("the fork server did not start")
+        for place in self.places.held():
+            self._say({"hold": str(self._lock_file(place))})
         self._listener = asyncio.create_task(self._listen(self._forkserver))
 
     async def _listen(self, forkserver: Process) -> None:
@@ -245,18 +258,30 @@ class Station:
     def _fill(self) -> None:
         """Start as many worker processes as there are slots for."""
         self._idle.set()
-        while (self._queue and len(self._running) < self.plan.concurrency and self.alive) and not self._closing:
-            job = self._queue.popleft()
-            if job.state == "RUNNING":
-                self._order_process(job)
+        self._queue = [job for job in self._queue if job.state == "RUNNING"]
+        while len(self._running) < self.plan.concurrency and self.alive and not self._closing:
+            job = self._next()
+            if job is None:
+                return
+            self._queue.remove(job)
+            self._order_process(job)
+
+    def _next(self) -> Job | None:
+        """Find whose turn it is: short documents pass long ones, which leave them a slot."""
+        full = sum(is_long(job.pages) for job in self._running.values()) >= long_slots(self.plan.concurrency)
+        waiting = [job for job in self._queue if not (full and is_long(job.pages))]
+        return min(waiting, key=lambda job: turn(job.queued, job.pages), default=None)
 
     def _order_process(self, job: Job) -> None:
-        plan, folder = self.plan, self.work_dir / job.job_key
+        plan, folder = self.plan, job.folder
         for stale in folder.glob(f"{plan.output}.a*.part"):
             stale.unlink(missing_ok=True)
         (folder / outcome_name(plan.name, job.attempt)).unlink(missing_ok=True)
+        sharing = min(plan.concurrency, len(self._running) + len(self._queue) + 1)
         task = {
             **plan.options,
+            **(plan.options_for(job.body) if plan.options_for is not None else {}),
+            **({"threads": max(1, plan.cores // sharing)} if plan.cores else {}),
             **job.body,
             "service": plan.name,
             "folder": str(folder),
@@ -275,7 +300,7 @@ class Station:
 
     async def _settle(self, job: Job, ended: dict[str, Any]) -> None:
         """Keep what a worker process made that has ended, if it is still wanted."""
-        folder = self.work_dir / job.job_key
+        folder = job.folder
         shutil.rmtree(folder / tmp_name(self.plan.name, job.attempt), ignore_errors=True)
         try:
             if self._is_wanted(job):
@@ -288,10 +313,10 @@ class Station:
             self._fail(job, Refused("WORKER_CRASHED", f"{type(error).__name__}: {error}"[:500]))
 
     def _is_wanted(self, job: Job) -> bool:
-        return self._jobs.get(job.job_key) is job and job.state == "RUNNING"
+        return self._jobs.get(job.folder) is job and job.state == "RUNNING"
 
     async def _keep(self, job: Job, ended: dict[str, Any]) -> None:
-        folder = self.work_dir / job.job_key
+        folder = job.folder
         outcome = outcome_of(folder, self.plan.name, job.attempt)
         if job.doom is not None:
             raise job.doom
@@ -316,7 +341,7 @@ class Station:
         job.state, job.error = "ERROR", why.document()
         self.counts["error"] += 1
         with contextlib.suppress(OSError):
-            folder = self.work_dir / job.job_key
+            folder = job.folder
             failed = {"attempt": job.attempt, "error": job.error}
             atomic_write_json(folder / f"{self.plan.name}.error.json", failed)
         log.info("job_failed", service=self.plan.name, job_key=job.job_key, code=why.code)
@@ -332,7 +357,7 @@ class Station:
         if job.id in self._running:
             self._say({"kill": job.id})
         job.state = "ERROR"
-        self._jobs.pop(job.job_key, None)
+        self._jobs.pop(job.folder, None)
 
     async def _watch(self) -> None:
         """Beat for those that wait, end those that stand still, forget those that were fetched."""
@@ -343,8 +368,8 @@ class Station:
                     self._beat(job)
                 for job in list(self._running.values()):
                     self._watch_one(job)
-                for job_key in list(self._jobs):
-                    self.find(job_key)
+                for folder in list(self._jobs):
+                    self._find(folder)
             except Exception as error:  # noqa: BLE001 - it must go on to watch the others
                 log.warning("watch_failed", service=self.plan.name, error=str(error))
 
@@ -366,7 +391,7 @@ class Station:
     def _beat(self, job: Job) -> None:
         said = {"attempt": job.attempt, "pid": os.getpid(), "page": 0, "pages": 0, "at": now_iso()}
         with contextlib.suppress(OSError):
-            atomic_write_json(self.work_dir / job.job_key / self._heartbeat, said, durable=False)
+            atomic_write_json(job.folder / self._heartbeat, said, durable=False)
 
     def _last_beat(self, job: Job) -> dict[str, Any]:
-        return beat_of(self.work_dir / job.job_key / self._heartbeat, job.attempt)
+        return beat_of(job.folder / self._heartbeat, job.attempt)

@@ -17,6 +17,8 @@ from typing import IO
 
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
+from ostinato.apps.watchfolder.station import client
+from ostinato.apps.watchfolder.station.places import address
 from ostinato.errors import NotConfigured
 from ostinato.observe import get_logger
 
@@ -33,7 +35,8 @@ class ServiceProcess:
     """One service as a process of ours, which is restarted when it dies."""
 
     name: str
-    work_dir: Path
+    work_dir: Path | None
+    """The one folder that it serves; None when its options name a root."""
     options: Sequence[str] = ()
     log_to: Path | None = None
     url: str = ""
@@ -62,7 +65,7 @@ class ServiceProcess:
                 self.name,
                 "--json",
                 "--until-eof",
-                f"--work-dir={self.work_dir}",
+                *([] if self.work_dir is None else [f"--work-dir={self.work_dir}"]),
                 f"--port={port}",
                 *self.options,
             ],
@@ -140,22 +143,22 @@ def running(*processes: ServiceProcess) -> Iterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def services(chosen: WatchfolderSettings, folders: Folders, lang: str) -> AsyncIterator[dict[str, str]]:
-    """Yield the URLs of PREP and OCR; one without a URL in the settings runs as a process of ours.
+async def services(chosen: WatchfolderSettings, root: Path) -> AsyncIterator[dict[str, str]]:
+    """Yield the URLs of PREP and OCR for all folders; one without a URL runs as a process of ours.
 
-    What ours log goes to `index/prep.log` and `index/ocr.log`.
+    What ours log goes to `.prep.log` and `.ocr.log` in the root.
     """
-    urls = {"prep_url": chosen.prep_url, "ocr_url": chosen.ocr_url}
+    urls = {"prep": chosen.prep_url, "ocr": chosen.ocr_url}
     ours = {}
     beat = min(BEAT_SECONDS, max(LEAST_BEAT_SECONDS, chosen.job_timeout_seconds / 4))
-    shared = [f"--beat-seconds={beat:g}"]
-    if not chosen.prep_url:
-        options = [f"--concurrency={chosen.prep_concurrency}", *shared]
-        ours["prep_url"] = ServiceProcess("prep", folders.work, options, folders.index / "prep.log")
-    if not chosen.ocr_url:
-        options = [f"--engine={chosen.ocr_engine}", f"--lang={lang}", *shared]
-        options.append(f"--concurrency={chosen.ocr_concurrency}")
-        ours["ocr_url"] = ServiceProcess("ocr", folders.work, options, folders.index / "ocr.log")
+    options = {
+        "prep": [f"--concurrency={chosen.prep_concurrency}"],
+        "ocr": [f"--engine={chosen.ocr_engine}", f"--concurrency={chosen.ocr_concurrency}"],
+    }
+    await asyncio.to_thread(root.mkdir, parents=True, exist_ok=True)
+    for name in [name for name, url in urls.items() if not url]:
+        shared = [f"--root={root}", f"--beat-seconds={beat:g}"]
+        ours[name] = ServiceProcess(name, None, [*options[name], *shared], root / f".{name}.log")
     watching = None
     try:
         await asyncio.gather(*(asyncio.to_thread(process.start) for process in ours.values()))
@@ -168,6 +171,23 @@ async def services(chosen: WatchfolderSettings, folders: Folders, lang: str) -> 
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
         await asyncio.gather(*(asyncio.to_thread(process.stop) for process in ours.values()))
+
+
+@contextlib.asynccontextmanager
+async def at(
+    chosen: WatchfolderSettings, urls: dict[str, str], folders: Folders, lang: str
+) -> AsyncIterator[dict[str, str]]:
+    """Yield the addresses of the services for one folder; those of ours leave it at the end.
+
+    Another worker may watch the folder next, and its services have to lock it.
+    """
+    where = {f"{name}_url": address(url, folders.work, lang) for name, url in urls.items()}
+    try:
+        yield where
+    finally:
+        given = {"prep": chosen.prep_url, "ocr": chosen.ocr_url}
+        for name in [name for name in urls if not given[name]]:
+            await asyncio.to_thread(client.leave, where[f"{name}_url"].rpartition("/")[0])
 
 
 async def _keep_alive(ours: list[ServiceProcess]) -> None:

@@ -1,7 +1,9 @@
 """What a service knows of itself and of its jobs."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ostinato.apps.watchfolder.model import JOB_KEY
@@ -43,15 +45,20 @@ class Plan:
     beat_seconds: float = 5.0
     page_seconds: float = 120.0
     """Longest time without a new page."""
+    cores: int = 0
+    """Cores that its worker processes may use together: one that is alone has all of them."""
     options: dict[str, Any] = field(default_factory=dict)
     """Handed to every task."""
+    options_for: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """More of them, that depend on what was submitted."""
 
 
 @dataclass
 class Job:
     """A job, as it is answered for."""
 
-    job_key: str
+    folder: Path
+    """`work/<jobKey>` of the watched folder that it is of."""
     attempt: int
     body: dict[str, Any]
     state: str = "RUNNING"
@@ -62,15 +69,42 @@ class Job:
     """Page, pages, step."""
     moved: float = field(default_factory=time.monotonic)
     """When one of them changed last."""
+    queued: float = field(default_factory=time.monotonic)
+    """When it came."""
     pid: int | None = None
     """Its worker process, which leads a group of its own."""
     doom: Refused | None = None
     """Why its worker process was killed."""
 
     @property
+    def job_key(self) -> str:
+        """The key of the job in its folder; two folders may have jobs of one key."""
+        return self.folder.name
+
+    @property
     def id(self) -> str:
         """Its name for the fork server."""
-        return f"{self.job_key}.{self.attempt}"
+        return f"{self.folder}.{self.attempt}"
+
+    @property
+    def pages(self) -> int | None:
+        """How many pages it has, as far as the one who sent it knows."""
+        return self.body.get("pages")
+
+    def document(self, beat: dict[str, Any]) -> dict[str, Any]:
+        """Return it as the answer to a poll, with what its last heartbeat said."""
+        page, pages = beat.get("page", self.page[0]), beat.get("pages", self.page[1])
+        step = beat.get("step", self.page[2])
+        return {
+            "jobKey": self.job_key,
+            "attempt": self.attempt,
+            "state": self.state,
+            "progress": {"page": page, "pages": pages} | ({"step": step} if step else {}),
+            "startedAt": self.started_at,
+            "heartbeatAt": beat.get("at"),
+            "result": self.result,
+            "error": self.error,
+        }
 
 
 def crash(ended: dict[str, Any]) -> Refused:

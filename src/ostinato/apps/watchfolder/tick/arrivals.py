@@ -2,31 +2,32 @@
 
     in/ → _staging/ → (sha256, jobKey) → work/<jobKey>/      or hold/duplicates/<jobKey>/
 
-A file is taken when it has not changed for a while, by our own clock from our first sight on, and
-when nobody has it open for writing, where the system knows it. Nothing is ever given up: a file
-that keeps changing just stays. Notifications are not trusted; every tick looks.
+`sights` says which files are finished. One that cannot be read or moved stays in `in/` and takes no
+slot, so that it keeps no other waiting.
 """
 
 import contextlib
 import errno
-import fcntl
 import heapq
-import os
 import re
 import secrets
-import signal
-import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 from ostinato.apps.watchfolder.core import make_job_key
-from ostinato.apps.watchfolder.folders import is_local
 from ostinato.apps.watchfolder.model import Document, in_hand
-from ostinato.apps.watchfolder.names import FORCED, fit, is_ignored, raw_name, safe_name, shown_name, split_name
+from ostinato.apps.watchfolder.names import FORCED, fit, raw_name, safe_name, shown_name, split_name
 from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.context import Tick, log
-from ostinato.apps.watchfolder.tick.finishing import refuse_input
 from ostinato.apps.watchfolder.tick.memory import Sight, Staged
+from ostinato.apps.watchfolder.tick.sights import (
+    UNREADABLE,
+    check_readable,
+    ends_too_soon,
+    is_being_written,
+    may_ask,
+    ripe,
+    say_if_endless,
+)
 from ostinato.apps.watchfolder.utils import (
     Changed,
     atomic_write_json,
@@ -39,7 +40,6 @@ from ostinato.apps.watchfolder.utils import (
     unlink,
 )
 
-UNFINISHED_SECONDS = 3600.0
 LONGEST_PAUSE = 60.0
 UNFINISHED_PDF = 3
 ROOM_FACTOR = 3
@@ -55,7 +55,7 @@ def discover(tick: Tick) -> None:
     if not tick.memory.staging_swept:
         _sweep_staging(tick)
     free = _free_slots(tick)
-    waiting = _ripe(tick, free)
+    waiting = ripe(tick, free)
     if free <= 0 or not _has_room(tick):
         return
     heapq.heapify(waiting)
@@ -86,57 +86,6 @@ def _has_room(tick: Tick) -> bool:
     return True
 
 
-def _ripe(tick: Tick, free: int) -> list[tuple[tuple[int, str], str]]:
-    """Names of finished files, each with what it is sorted by: the oldest first."""
-    memory, now = tick.memory, tick.now()
-    window = tick.options.stable_s
-    if free <= 0 and now - memory.scanned_at < window / 2:
-        return []
-    memory.scanned_at = now
-    seen: dict[str, Sight] = {}
-    ripe = []
-    for entry in _entries(tick):
-        with tick.guarded("file_not_seen", file=shown_name(entry.name)):
-            found = entry.stat(follow_symlinks=False)
-            if not stat.S_ISREG(found.st_mode):
-                continue
-            identity = (found.st_size, found.st_mtime_ns, found.st_ino)
-            sight = memory.sights.get(entry.name)
-            if sight is None or sight.identity != identity:
-                sight = Sight(identity, now, now if sight is None else sight.first)
-            seen[entry.name] = sight
-            if found.st_size == 0:
-                _judge_empty(tick, entry, sight)
-            elif now - sight.since < window:
-                _say_if_endless(tick, entry.name, sight)
-            elif now >= sight.not_before:
-                ripe.append(((found.st_mtime_ns, entry.name), entry.name))
-    memory.sights = seen
-    return ripe
-
-
-def _entries(tick: Tick) -> Iterator["os.DirEntry[str]"]:
-    try:
-        with os.scandir(tick.folders.incoming) as found:
-            yield from (entry for entry in found if not is_ignored(entry.name))
-    except OSError as error:
-        tick.problem("in_not_readable", error, once=True)
-        tick.summary["degraded"] = "in"
-
-
-def _judge_empty(tick: Tick, entry: "os.DirEntry[str]", sight: Sight) -> None:
-    """Files are made empty and filled later; one that stays empty is an error."""
-    if tick.now() - sight.since >= tick.options.empty_s:
-        refuse_input(tick, Path(entry.path), "EMPTY", "the file is empty")
-
-
-def _say_if_endless(tick: Tick, name: str, sight: Sight) -> None:
-    """A file that is never finished is waited for all the same, but somebody should know."""
-    if tick.now() - sight.first >= UNFINISHED_SECONDS:
-        why = TimeoutError("somebody has been writing to it for more than an hour")
-        tick.problem("file_never_finished", why, once=True, file=shown_name(name))
-
-
 def _try_to_stage(tick: Tick, name: str) -> None:
     """Take a file; one that cannot be taken is left for a while, and keeps nobody waiting."""
     sight = tick.memory.sights[name]
@@ -145,23 +94,29 @@ def _try_to_stage(tick: Tick, name: str) -> None:
     except FileNotFoundError:
         tick.memory.sights.pop(name, None)  # its writer took it away again
     except OSError as error:
-        sight.failed += 1
-        sight.not_before = tick.now() + min(LONGEST_PAUSE, 2.0 ** min(sight.failed - 1, 10))
+        _postpone(tick, sight, error)
         if error.errno not in BUSY:
             raise
         tick.problem("file_busy", error, once=True, file=shown_name(name))
 
 
+def _postpone(tick: Tick, sight: Sight, error: OSError) -> None:
+    sight.failed += 1
+    sight.why = error.strerror or str(error)
+    sight.not_before = tick.now() + min(LONGEST_PAUSE, 2.0 ** min(sight.failed - 1, 10))
+
+
 def _stage(tick: Tick, name: str, sight: Sight) -> None:
     source = tick.folders.incoming / name
-    if _ends_too_soon(source):
+    check_readable(source)
+    if ends_too_soon(source):
         ends = sight.since + UNFINISHED_PDF * tick.options.stable_s
         if tick.now() < ends:
-            sight.not_before = ends
+            sight.not_before, sight.why = ends, "it is a PDF without its end"
             return
-    if _may_ask(tick) and is_being_written(source):
-        sight.since = tick.now()
-        _say_if_endless(tick, name, sight)
+    if may_ask(tick) and is_being_written(source):
+        sight.since, sight.why = tick.now(), "somebody is writing to it"
+        say_if_endless(tick, name, sight)
         return
     mark = secrets.token_hex(4)
     safe = fit(safe_name(name), 240)
@@ -192,48 +147,6 @@ def _take(source: Path, target: Path) -> None:
             raise
 
 
-def _ends_too_soon(path: Path) -> bool:
-    """Whether it is a PDF without its last line: it may still be on its way."""
-    try:
-        with path.open("rb") as file:
-            if file.read(5) != b"%PDF-":
-                return False
-            file.seek(max(0, path.stat().st_size - 2048))
-            return b"%%EOF" not in file.read()
-    except OSError:
-        return False
-
-
-def is_being_written(path: Path) -> bool:
-    """Whether some process of this machine has the file open for writing, as far as can be seen.
-
-    A read lease is granted only when there is no writer. When one comes while we hold it, the
-    kernel sends a signal: one that nobody minds is chosen, because SIGIO would end us.
-    """
-    if not hasattr(fcntl, "F_SETLEASE") or not hasattr(fcntl, "F_SETSIG"):
-        return False
-    try:
-        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        return error.errno == errno.EWOULDBLOCK
-    try:
-        fcntl.fcntl(number, fcntl.F_SETSIG, signal.SIGURG)
-        fcntl.fcntl(number, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        fcntl.fcntl(number, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except OSError as error:
-        return error.errno == errno.EAGAIN
-    finally:
-        os.close(number)
-    return False
-
-
-def _may_ask(tick: Tick) -> bool:
-    """Whether a lease means anything: on a share the answer is always that somebody writes."""
-    if tick.memory.local is None:
-        tick.memory.local = is_local(tick.folders.incoming)
-    return tick.memory.local
-
-
 def _sweep_staging(tick: Tick) -> None:
     """Take up what a process before us had taken from `in/` and not yet made a job of."""
     known = {staged.path for staged in tick.memory.staged}
@@ -258,7 +171,7 @@ def _classify(tick: Tick, staged: Staged) -> None:
     """Hash a staged file, and make it a job or a duplicate."""
     if staged.job_key is not None:
         document = read_json(tick.folders.job(staged.job_key) / "state.json", {})
-        if document.get("stagedPath") == str(staged.path):
+        if document.get("stagedPath") == tick.folders.stored("stagedPath", staged.path):
             arrive(tick, staged.job_key, document)
             _drop(tick, staged)
             return
@@ -280,10 +193,22 @@ def _classify(tick: Tick, staged: Staged) -> None:
     except FileNotFoundError:
         _drop(tick, staged)
         raise
-    except OSError:
+    except OSError as error:
         staged.hashing = None
+        if error.errno in UNREADABLE:
+            _give_back(tick, staged, error)
         raise
     ingest(tick, staged, file_hash)
+    _drop(tick, staged)
+
+
+def _give_back(tick: Tick, staged: Staged, error: OSError) -> None:
+    """Put a file that cannot be read back where people see it: in `_staging/` it would keep a slot for ever."""
+    back = Path(move_unique(staged.path, tick.folders.incoming, staged.name))
+    found = back.lstat()
+    sight = Sight((found.st_size, found.st_mtime_ns, found.st_ino), tick.now(), tick.now())
+    _postpone(tick, sight, error)
+    tick.memory.sights[back.name] = sight
     _drop(tick, staged)
 
 
@@ -322,8 +247,8 @@ def ingest(tick: Tick, staged: Staged, file_hash: str) -> None:
         "fileHash": file_hash,
         "profileHash": profile_hash,
         "sizeBytes": staged.size,
-        "inputPath": str(target),
-        "stagedPath": str(staged.path),
+        "inputPath": tick.folders.stored("inputPath", target),
+        "stagedPath": tick.folders.stored("stagedPath", staged.path),
         "profile": profile,
         "attemptPrep": 0,
         "attemptOcr": 0,
@@ -336,7 +261,8 @@ def ingest(tick: Tick, staged: Staged, file_hash: str) -> None:
 def arrive(tick: Tick, job_key: str, document: Document) -> None:
     """Finish what INGESTING intends, at once or when something had been in the way."""
     if document["state"] == "INGESTING":
-        staged, target = Path(document["stagedPath"]), Path(document["inputPath"])
+        staged = tick.folders.staging / Path(document["stagedPath"]).name
+        target = tick.folders.job(job_key) / Path(document["inputPath"]).name
         if staged.exists() and target.exists():  # copied from another file system
             if sha256_file(staged) == sha256_file(target):
                 unlink(staged)

@@ -103,7 +103,7 @@ class Tick:
     def emit(self, event: Document) -> None:
         """Emit an event to the process around the tick, if it listens."""
         if self.hooks.on_event is not None:
-            self.hooks.on_event(event)
+            self.hooks.on_event(self.folders.shown(event))
 
     def problem(self, what: str, error: BaseException, *, once: bool = False, **where: str) -> None:
         """Note a failure that is not the end of the tick."""

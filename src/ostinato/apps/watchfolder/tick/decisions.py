@@ -14,6 +14,7 @@ from ostinato.apps.watchfolder.names import candidates, fit, forced_name, safe_n
 from ostinato.apps.watchfolder.tick.context import Tick, log
 from ostinato.apps.watchfolder.tick.duplicates import PENDING, held_files, remove_if_empty, restore_reports
 from ostinato.apps.watchfolder.utils import (
+    append_json,
     atomic_write_json,
     copy_to,
     move_atomic,
@@ -24,6 +25,8 @@ from ostinato.apps.watchfolder.utils import (
     unlink,
 )
 
+DISCARDED = "discarded.jsonl"
+"""The file in `index/` with a line for every file that was deleted."""
 PATIENCE = 10  # ticks that an unreadable decision may be just being written
 
 
@@ -60,7 +63,7 @@ def _apply(tick: Tick, place: Path) -> None:
         return
     tick.memory.bad_decisions.pop(job_key, None)
     wanted = decision.get("files")
-    files = [path for path in held_files(place) if not wanted or path.name in wanted]
+    files = [path for path in held_files(place) if wanted is None or path.name in wanted]
     try:
         for path in files:
             _do(tick, job_key, path, decision)
@@ -91,8 +94,8 @@ def _read(place: Path) -> dict[str, Any]:
     if not isinstance(decision, dict) or decision.get("action") not in ACTIONS:
         raise Undecidable(f"decision.json names no action: one of {', '.join(ACTIONS)}")
     files = decision.get("files")
-    if files is not None and not isinstance(files, list):
-        raise Undecidable("files in decision.json must be a list of names")
+    if files is not None and not (isinstance(files, list) and files and all(isinstance(each, str) for each in files)):
+        raise Undecidable("files in decision.json must be a list of names, at least one; without it all are meant")
     return decision
 
 
@@ -100,7 +103,7 @@ def _do(tick: Tick, job_key: str, path: Path, decision: Document) -> None:
     name = path.name.partition("__")[2] or path.name
     match decision["action"]:
         case "DISCARD":
-            log.info("duplicate_discarded", job_key=job_key, sha256=sha256_file(path))
+            _write_off(tick, job_key, path, decision)
             unlink(path)
         case "USE_EXISTING_RESULT":
             _use_existing(tick, job_key, name)
@@ -111,6 +114,21 @@ def _do(tick: Tick, job_key: str, path: Path, decision: Document) -> None:
             raise AssertionError("unreachable")
 
 
+def _write_off(tick: Tick, job_key: str, path: Path, decision: Document) -> None:
+    """Record the one deletion that there is, before it is done and whatever the level of the log."""
+    facts = {
+        "jobKey": job_key,
+        "fileName": path.name.partition("__")[2] or path.name,
+        "sha256": sha256_file(path),
+        "sizeBytes": path.stat().st_size,
+        "decidedBy": decision.get("decidedBy"),
+        "at": now_iso(),
+    }
+    append_json(tick.folders.index / DISCARDED, facts)
+    log.warning("duplicate_discarded", job_key=job_key, sha256=facts["sha256"])
+    tick.emit({"kind": "discarded", **facts})
+
+
 def _use_existing(tick: Tick, job_key: str, name: str) -> None:
     """Put the result that there is into `out/`, under the name of what came in."""
     entry = tick.jobs.get(job_key, {})
@@ -119,8 +137,8 @@ def _use_existing(tick: Tick, job_key: str, name: str) -> None:
         raise Undecidable("the existing job ended in an error: there is no result")
     if state != "DONE":
         raise NotYet
-    places = [Path(entry[key]) for key in ("resultPath", "outPath") if entry.get(key)]
-    result = next((place for place in places if place.is_file()), None)
+    places = [tick.folders.found(key, entry[key]) for key in ("resultPath", "outPath") if entry.get(key)]
+    result = next((place for place in places if place is not None and place.is_file()), None)
     if result is None:
         raise Undecidable("the existing result is gone: use FORCE_REPROCESS")
     stem = split_name(safe_name(name))[0]
@@ -178,9 +196,9 @@ def _clean(tick: Tick, place: Path) -> None:
     left = held_files(place)
     report = tick.folders.reports / f"{place.name}.json"
     if left:
-        names = {str(path) for path in left}
+        names = {path.name for path in left}
         document = read_json(report, {})
-        stay = [each for each in document.get("incomings", []) if each["path"] in names]
+        stay = [each for each in document.get("incomings", []) if Path(each["path"]).name in names]
         atomic_write_json(
             report, {**document, "incoming": stay[-1] if stay else None, "incomings": stay, "count": len(stay)}
         )

@@ -78,7 +78,7 @@ class Held:
     existing_state: str | None
     existing_name: str | None
     decided: bool
-    """A decision was written, and waits for the next tick."""
+    """A decision was written; it waits for the next tick, unless `state` says that it failed."""
     decided_at: str | None = None
     """When it was taken, as decision.json says."""
 

@@ -5,11 +5,11 @@ what a crash left undone is done again from what was written.
 """
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from ostinato.apps.watchfolder.core import update_metrics
+from ostinato.apps.watchfolder.folders import PLACES
 from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.names import candidates, safe_name, shown_name, split_name
 from ostinato.apps.watchfolder.tick.context import Tick
@@ -28,7 +28,7 @@ def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
     """Hand out the result: `out/`, archive, DONE. Begun anew, it goes on where it stopped."""
     document = _document(tick, job_key)
     if document["state"] != "FINALIZING" or not set(CHOSEN) <= set(document):
-        if _was_changed(document):
+        if _was_changed(tick, document):
             said = "the file was written to after it was read"
             cause = {"code": "INPUT_CHANGED", "message": said, "retryable": False}
             fail(tick, job_key, "OCR", cause)
@@ -37,12 +37,12 @@ def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
         tick.in_flight[job_key]["stage"] = "FINALIZING"
     final = tick.folders.job(job_key) / "final.pdf"
     if final.exists():
-        kept = Path(document["resultPath"])
+        kept = _path(tick, document, "resultPath")
         if not kept.exists():
             with contextlib.suppress(FileExistsError):
                 link_or_copy(final, kept)
         document = _moved(tick, job_key, document, final, "outPath")
-    source = Path(document["inputPath"])
+    source = _path(tick, document, "inputPath")
     if source.exists():
         document = _moved(tick, job_key, document, source, "archivePath")
     tick.state(job_key, state="DONE")
@@ -54,13 +54,20 @@ def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
 CHOSEN = ("outPath", "archivePath", "resultPath")
 
 
-def _was_changed(document: Document) -> bool:
+def _path(tick: Tick, document: Document, name: str) -> Path:
+    """Where a path of a document leads, which `_document` has checked."""
+    found = tick.folders.found(name, document[name])
+    assert found is not None  # noqa: S101 - checked
+    return found
+
+
+def _was_changed(tick: Tick, document: Document) -> bool:
     """Whether somebody wrote to the input after it had arrived: the result is not of this file."""
     known = document.get("inputMtimeNs")
     if known is None:
         return False
     try:
-        found = Path(document["inputPath"]).lstat()
+        found = _path(tick, document, "inputPath").lstat()
     except FileNotFoundError:
         return False
     return (found.st_size, found.st_mtime_ns) != (document.get("sizeBytes"), known)
@@ -68,26 +75,32 @@ def _was_changed(document: Document) -> bool:
 
 def _choose(tick: Tick, job_key: str, document: Document, result: Document | None) -> Document:
     stem = split_name(safe_name(document["fileName"]))[0]
-    month = now_iso()
+    month, stored = now_iso(), tick.folders.stored
     archive = tick.folders.archive / month[:4] / month[5:7]
     return {
         "inputPath": document["inputPath"],
-        "outPath": str(_free(tick.folders.out, f"{stem}.pdf")),
-        "archivePath": str(_free(archive, safe_name(document["fileName"]))),
-        "resultPath": str(tick.folders.results / f"{job_key}.pdf"),
-        "result": result or document.get("result"),
+        "outPath": stored("outPath", _free(tick.folders.out, f"{stem}.pdf")),
+        "archivePath": stored("archivePath", _free(archive, safe_name(document["fileName"]))),
+        "resultPath": stored("resultPath", tick.folders.results / f"{job_key}.pdf"),
+        "result": _told(document, result) if result else document.get("result"),
         "pages": (result or {}).get("pages"),
     }
 
 
+def _told(document: Document, result: Document) -> Document:
+    """The result of OCR, with what PREP had to say before: nothing is left out without being told."""
+    before = document.get("notes") or []
+    return {**result, "notes": [*before, *(result.get("notes") or [])]} if before else result
+
+
 def _moved(tick: Tick, job_key: str, document: Document, source: Path, to: str) -> Document:
     """Move a file to the path that the document has under a name; a taken name is chosen anew."""
+    target = _path(tick, document, to)
     try:
-        move_atomic(source, document[to])
+        move_atomic(source, target)
     except FileExistsError:
-        old = Path(document[to])
-        path = str(_free(old.parent, old.name))
-        document = tick.state(job_key, state="FINALIZING", **{to: path})
+        path = _free(target.parent, target.name)
+        document = tick.state(job_key, state="FINALIZING", **{to: tick.folders.stored(to, path)})
         move_atomic(source, path)
     return document
 
@@ -117,7 +130,7 @@ def fail(tick: Tick, job_key: str, step: str, cause: Document) -> None:
         errorCode=f"ERROR_{step}",
         cause=cause,
         message=str(cause.get("message", ""))[:2000],
-        errorPath=str(tick.folders.error / job_key),
+        errorPath=tick.folders.stored("errorPath", tick.folders.error / job_key),
     )
     update_metrics(tick.metrics, "error")
     tick.summary["errors"] += 1
@@ -138,7 +151,7 @@ def finish_error(tick: Tick, job_key: str) -> None:
     if raw.exists() and document.get("errorStage") == "OCR":
         with contextlib.suppress(FileExistsError):
             move_atomic(raw, place / "raw.pdf")
-    source = Path(document["inputPath"])
+    source = _path(tick, document, "inputPath")
     if source.exists():
         move_unique(source, place, safe_name(document["fileName"]))
 
@@ -180,7 +193,7 @@ def _input_left(tick: Tick, job_key: str) -> bool:
     """Whether the only copy of somebody's file is still there: then nothing is removed."""
     if not (tick.folders.job(job_key) / "state.json").exists():
         return False
-    return Path(_document(tick, job_key)["inputPath"]).exists()
+    return _path(tick, _document(tick, job_key), "inputPath").exists()
 
 
 def _document(tick: Tick, job_key: str) -> Document:
@@ -189,9 +202,13 @@ def _document(tick: Tick, job_key: str) -> Document:
     document: Document | None = read_json(folder / "state.json")
     if document is None:
         raise FileNotFoundError(f"work/{job_key}/state.json")
-    tops = {"inputPath": folder, "outPath": folders.out, "archivePath": folders.archive, "resultPath": folders.results}
-    for name, top in tops.items():
-        if name in document and top not in Path(os.path.normpath(str(document[name]))).parents:
-            del document[name]
-    document.setdefault("inputPath", str(next(iter(folder.glob("input*")), folder / "input")))
+    for name in PLACES:
+        path = folders.found(name, document[name]) if name in document else None
+        if path is None or (name == "inputPath" and path.parent != folder):
+            document.pop(name, None)
+        else:
+            document[name] = folders.stored(name, path)
+    if "inputPath" not in document:
+        there = next(iter(folder.glob("input*")), folder / "input")
+        document["inputPath"] = folders.stored("inputPath", there)
     return document

@@ -17,6 +17,8 @@ class Sight:
     failed: int = 0
     not_before: float = float("-inf")
     """When it may be tried again, after so many failures."""
+    why: str = ""
+    """Why it still lies in `in/`."""
 
 
 @dataclass
@@ -36,6 +38,8 @@ class Memory:
     """What is kept between ticks."""
 
     sights: dict[str, Sight] = field(default_factory=dict)
+    passed: dict[str, str] = field(default_factory=dict)
+    """What lies in `in/` and is never taken (folders, links), each with the reason."""
     staged: list[Staged] = field(default_factory=list)
     staging_swept: bool = False
     scanned_at: float = float("-inf")

@@ -3,9 +3,10 @@
 The specification hands `process_tick` a dict; `Options.of` reads it once for every tick.
 """
 
+import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 
@@ -25,7 +26,7 @@ class Options:
     ocr_url: str = "http://127.0.0.1:8102"
     max_jobs_in_flight: int = 10
     prep_concurrency: int = 2
-    ocr_concurrency: int = 1
+    ocr_concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
     max_attempts_prep: int = 3
     max_attempts_ocr: int = 3
     job_timeout_s: float = 120
@@ -55,18 +56,19 @@ class Options:
     def of(cls, config: Mapping[str, Any]) -> "Options":
         """Read the dict of the specification, which polls in every tick; other keys are ignored."""
         given = {"poll_s": 0.0} | dict(config)
-        names = [field.name for field in fields(cls) if given.get(field.name) is not None]
+        names = [each.name for each in fields(cls) if given.get(each.name) is not None]
         return cls(**{name: given[name] for name in names})
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> "Options":
         """Read the variables of the specification, such as `PREP_URL` and `STABLE_SECONDS`."""
+        usual = cls()
         named = {name: re.sub("_S$", "_SECONDS", name.upper()) for name in IN_ENVIRONMENT}
         return cls(
             **{
-                name: type(getattr(cls, name))(environ[variable])
+                name: type(getattr(usual, name))(environ[variable])
                 for name, variable in named.items()
-                if variable in environ
+                if environ.get(variable)
             }
         )
 

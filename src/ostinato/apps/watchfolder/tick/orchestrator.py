@@ -61,6 +61,9 @@ def _gauge(tick: Tick) -> None:
     metrics, degraded = tick.metrics, tick.summary.get("degraded")
     running = sum(meta["stage"].endswith("_RUNNING") for meta in tick.in_flight.values())
     metrics["running"], metrics["queued"] = running, len(tick.in_flight) - running
+    blocked = {name: sight.why for name, sight in tick.memory.sights.items() if sight.failed}
+    tick.summary["blocked"] = blocked
+    metrics["waiting"], metrics["blocked"] = len(tick.memory.sights), len(blocked)
     metrics.pop("degraded", None)
     if degraded is not None:
         metrics["degraded"] = degraded

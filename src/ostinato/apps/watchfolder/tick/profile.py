@@ -22,6 +22,8 @@ class Profile:
         self._asked = self._answered = float("-inf")
         self._failing, self._said = True, False
         self._known: Document | None = None
+        self.trouble: str | None = None
+        """What a service said that does not answer as it should."""
 
     def get(self) -> Document | None:
         """Return the profile; None while a service does not answer: nothing new is taken then."""
@@ -40,8 +42,10 @@ class Profile:
             if not self._said:  # once, until they have answered again
                 log.warning("services_unreachable", error=str(error))
             self._failing = self._said = True
+            self.trouble = str(error)
             return
         self._known = canonical_profile(prep, ocr, self._options.ocr_lang)
+        self.trouble = None
         self._failing, self._said, self._answered = False, False, self._clock()
         for info in (prep, ocr):
             self._check_heartbeats(info)

@@ -42,14 +42,14 @@ def _rebuilt(folders: Folders) -> Index:
             "state": "DONE",
             "fileHash": result.stem.partition("__")[0],
             "profileHash": result.stem.partition("__")[2],
-            "resultPath": str(result),
+            "resultPath": folders.stored("resultPath", result),
         }
     for report in folders.error.glob("*/error.json") if folders.error.is_dir() else ():
         with contextlib.suppress(ValueError):
             document = read_json(report, {})
             if "jobKey" in document:
                 known = {name: document[name] for name in INDEXED if name in document}
-                place = str(report.parent)
+                place = folders.stored("errorPath", report.parent)
                 index["jobs"][document["jobKey"]] = {"state": "ERROR", "errorPath": place} | known
     return index
 

@@ -15,6 +15,7 @@ from typing import Any
 from ostinato.apps.watchfolder.core import is_heartbeat_stale
 from ostinato.apps.watchfolder.model import INFRASTRUCTURE, PERMANENT, Document, InFlight
 from ostinato.apps.watchfolder.station import client
+from ostinato.apps.watchfolder.station.turns import is_long, long_slots, turn
 from ostinato.apps.watchfolder.tick.context import Tick, log
 from ostinato.apps.watchfolder.tick.finishing import fail, finalize
 from ostinato.apps.watchfolder.tick.options import Options, Service
@@ -62,21 +63,33 @@ OCR = Step("OCR", ("PREP_DONE", "OCR_RETRY"), "attemptOcr", "submitOcr", "final.
 
 def schedule(tick: Tick, step: Step) -> None:
     """Hand over as many jobs as the service may have at once."""
-    running = sum(meta["stage"] == step.running for meta in tick.in_flight.values())
-    most = step.service(tick.options).concurrency
-    for job_key, meta in list(tick.in_flight.items()):
-        if meta["stage"] not in step.ready:
-            continue
+    having = [meta for meta in tick.in_flight.values() if meta["stage"] == step.running]
+    running, most = len(having), step.service(tick.options).concurrency
+    long = sum(is_long(meta.get("pages")) for meta in having)
+    for job_key, meta in _in_turn(tick, step):
         if running >= most or step.name in tick.away or tick.halted:
             return
-        if meta.get("nextAttemptAt", float("-inf")) > tick.now():
-            continue
+        if is_long(meta.get("pages")) and long >= long_slots(most):
+            continue  # a slot is left for short documents
+        before = running
         with tick.guarded("job_not_submitted", job_key=job_key):
             try:
                 running += _try_to_hand_over(tick, step, job_key, meta)
             except OSError:  # ours, such as a full disk: the job is as it was, and can wait
                 meta["nextAttemptAt"] = tick.now() + _pause(tick, 1)
                 raise
+        long += (running - before) * is_long(meta.get("pages"))
+
+
+def _in_turn(tick: Tick, step: Step) -> list[tuple[str, Document]]:
+    """The jobs that can be handed over now: short documents pass long ones."""
+    now, ready = tick.now(), []
+    for job_key, meta in tick.in_flight.items():
+        if meta["stage"] in step.ready:
+            meta.setdefault(f"ready{step.name}", now)
+            if meta.get("nextAttemptAt", float("-inf")) <= now:
+                ready.append((job_key, meta))
+    return sorted(ready, key=lambda each: turn(each[1][f"ready{step.name}"], each[1].get("pages")))
 
 
 def _try_to_hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
@@ -102,11 +115,11 @@ def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
     meta |= numbers
     more: dict[str, object] = {"attempt": sent}
     if step is PREP:
-        path = str(meta["inputPath"])
+        path = str(tick.folders.found("inputPath", meta["inputPath"]))
         more["inputSha256"] = meta.get("fileHash")
     else:
         path = str(tick.folders.job(job_key) / "raw.pdf")
-        more["lang"] = tick.options.ocr_lang
+        more["lang"], more["pages"] = tick.options.ocr_lang, meta.get("pages")
     try:
         step.submit(step.service(tick.options).url, job_key, path, **more)
     except client.OldAttempt as error:
@@ -214,12 +227,18 @@ def _done(tick: Tick, step: Step, job_key: str, meta: Document, result: Document
         _error(tick, step, job_key, meta, cause)
         return
     if step is PREP:
-        tick.state(job_key, state="PREP_DONE", pages=result.get("pages"), infra=0)
-        meta |= {"stage": "PREP_DONE", "infra": 0, "progress": None}
+        tick.state(job_key, state="PREP_DONE", pages=result.get("pages"), infra=0, notes=_notes(result))
+        meta |= {"stage": "PREP_DONE", "infra": 0, "progress": None, "pages": result.get("pages")}
         meta.pop("nextAttemptAt", None)
         meta.pop("cause", None)
     else:
         finalize(tick, job_key, result)
+
+
+def _notes(result: Document) -> list[str]:
+    """What a service says is worth knowing, as far as it is text."""
+    found = result.get("notes")
+    return [str(each)[:500] for each in found[:50]] if isinstance(found, list) else []
 
 
 def _error(tick: Tick, step: Step, job_key: str, meta: Document, cause: Document) -> None:

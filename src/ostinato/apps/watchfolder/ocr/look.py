@@ -1,0 +1,70 @@
+"""Looks at the pages of a PDF before any is read: which have their text, which are scans, is one askew."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.ocr import skew
+from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.worker import Progress
+
+LOOK_DPI = 72
+SKEWED_DEGREES = 1.5
+DOMINATES = 0.5
+"""A page of which a picture covers at least this part is a scan, whatever text is stamped on it."""
+INVISIBLE = 3
+"""How a PDF draws the text that OCR has found: not at all."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen."""
+
+    pages: int
+    unread: list[int] = field(default_factory=list)
+    """Numbers of the pages that must be read; the first is 1."""
+    stamped: list[int] = field(default_factory=list)
+    """Those of them that have some text all the same: the stamp of a scanner, a watermark."""
+    skewed: bool = False
+
+
+def look(path: Path, report: Progress) -> Look:
+    """Look at every page; raises `Refused` for a PDF that does not open."""
+    import pypdfium2 as pdfium  # type: ignore[import-untyped]  # noqa: PLC0415 - in worker processes only
+
+    unread, stamped, skewed = [], [], False
+    try:
+        document = pdfium.PdfDocument(path)
+    except pdfium.PdfiumError as error:
+        raise Refused("CORRUPT", f"the PDF cannot be opened: {error}") from None
+    try:
+        for number, page in enumerate(document, 1):
+            report(number, len(document), "look")
+            if page.get_textpage().get_text_range().strip():
+                if not _is_stamped_scan(page):
+                    continue
+                stamped.append(number)
+            elif not skewed:
+                picture = page.render(scale=LOOK_DPI / 72, grayscale=True).to_pil()
+                skewed = abs(skew.angle_of(picture)) >= SKEWED_DEGREES
+            unread.append(number)
+        return Look(len(document), unread, stamped, skewed)
+    finally:
+        document.close()
+
+
+def _is_stamped_scan(page: Any) -> bool:  # noqa: ANN401 - of pdfium
+    """Whether a picture fills the page and its words were not read yet: none of its text is invisible."""
+    from pypdfium2 import raw  # noqa: PLC0415 - in worker processes only
+
+    width, height = page.get_size()
+    covered = 0.0
+    for each in page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_TEXT)):
+        if each.type == raw.FPDF_PAGEOBJ_TEXT:
+            if raw.FPDFTextObj_GetTextRenderMode(each.raw) == INVISIBLE:
+                return False
+            continue
+        left, bottom, right, top = each.get_bounds()
+        across = min(right, width) - max(left, 0.0)
+        covered = max(covered, max(across, 0.0) * max(min(top, height) - max(bottom, 0.0), 0.0))
+    return bool(covered >= DOMINATES * width * height)

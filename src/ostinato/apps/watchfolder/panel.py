@@ -1,0 +1,27 @@
+"""Shows the watched folders at a glance: jobs by state, how each folder stands, the last errors, what is held."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from ostinato.apps.watchfolder.queries import QUERIES
+from ostinato.observe import Block, Counts, Panel, Table
+
+_FOLDER = ("tenant_id", "name", "active", "ticked_at", "waiting", "blocked", "running", "held", "problem")
+_ERROR = ("folder", "file_name", "error_code", "message", "changed_at")
+
+
+async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
+    """Show what the caller may see: a tenant its own folders, a worker's connection those of all."""
+    counts = {row["state"]: row["jobs"] for row in await QUERIES.rows(conn, "count_jobs")}
+    folders = await QUERIES.rows(conn, "folders_at_a_glance")
+    errors = await QUERIES.rows(conn, "last_errors")
+    return [
+        Counts("Files on their way, and ended in the last hour", counts),
+        Table("Folders", _FOLDER, [[row[name] for name in _FOLDER] for row in folders]),
+        Table("Last errors", _ERROR, [[row[name] for name in _ERROR] for row in errors]),
+    ]
+
+
+PANEL = Panel("Watched folders", blocks)

@@ -1,0 +1,38 @@
+-- What alerts and metrics look at, over the folders of all tenants. A label is "tenant/folder".
+
+-- Seconds since an active folder was last watched; since it was made, for one that never was.
+create function watchfolder.folder_silence() returns table (label text, value double precision) language sql stable
+set search_path = watchfolder, pg_catalog, pg_temp as $$
+    select f.tenant_id || '/' || f.name,
+           extract(epoch from ostinato.now() - coalesce(f.ticked_at, f.created_at))::double precision
+    from folder f where f.active
+$$;
+
+-- Active folders whose last tick named a problem: a service that is away, a full disk, a file that cannot be read.
+create function watchfolder.folder_problems() returns table (label text, value double precision) language sql stable
+set search_path = watchfolder, pg_catalog, pg_temp as $$
+    select f.tenant_id || '/' || f.name, 1::double precision
+    from folder f where f.active and f.problem is not null
+$$;
+
+-- Jobs that failed, of those that ended within the period, for folders in which at least five ended.
+create function watchfolder.failure_rates(p_period interval)
+returns table (label text, value double precision) language sql stable
+set search_path = watchfolder, pg_catalog, pg_temp as $$
+    select f.tenant_id || '/' || f.name,
+           count(*) filter (where j.state = 'ERROR') / count(*)::double precision
+    from job j join folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id
+    where j.state in ('DONE', 'ERROR') and j.changed_at > ostinato.now() - p_period
+    group by 1
+    having count(*) >= 5
+$$;
+
+-- Days for which the oldest twin of a folder has waited for a decision.
+create function watchfolder.days_held() returns table (label text, value double precision) language sql stable
+set search_path = watchfolder, pg_catalog, pg_temp as $$
+    select f.tenant_id || '/' || f.name,
+           extract(epoch from ostinato.now() - min(d.detected_at))::double precision / 86400
+    from duplicate d join folder f on f.tenant_id = d.tenant_id and f.id = d.folder_id
+    where d.state = 'DUPLICATE_PENDING' and f.active
+    group by 1
+$$;

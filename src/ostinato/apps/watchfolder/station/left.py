@@ -1,0 +1,38 @@
+"""Finds what a service before this one left in a folder: jobs that are DONE, and those that it did not end."""
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from ostinato.apps.watchfolder.station.records import Job, Plan
+from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.utils import read_json, sha256_file
+
+
+def left_in(place: Path, plan: Plan) -> Iterator[Job]:
+    """The jobs that a service of this name had accepted, as they ended; what was temporary is removed."""
+    for left in place.glob(f"*/tmp-{plan.name}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    for path in sorted(place.glob(f"*/{plan.name}.job.json")):
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
+            yield _job(path, plan)
+
+
+def _job(path: Path, plan: Plan) -> Job:
+    body = read_json(path)
+    job = Job(path.parent, int(body["attempt"]), body)
+    done = read_json(path.parent / f"{plan.name}.done.json")
+    failed = read_json(path.parent / f"{plan.name}.error.json")
+    output = path.parent / plan.output
+    if done and done["attempt"] == job.attempt:
+        gone = not output.exists()  # handed on already
+        if gone or sha256_file(output) == done["sha256"]:
+            job.state, job.result = "DONE", done
+            return job
+    job.state = "ERROR"
+    if failed and failed.get("attempt") == job.attempt:
+        job.error = failed["error"]
+    else:
+        job.error = Refused("SERVICE_RESTARTED", "the service was restarted").document()
+    return job

@@ -1,0 +1,48 @@
+"""Every rule of the specifications has a mutant that its named tests must notice, or says why not."""
+
+import pytest
+
+from tests.mutants.mutant import Listed, listed
+from tests.mutants.rows import rows
+
+LISTS = listed().values()
+
+
+@pytest.mark.parametrize("each", LISTS, ids=lambda each: each.app)
+def test_every_rule_has_a_mutant_or_a_reason(each: Listed) -> None:
+    named = [*(mutant.rule for mutant in each.mutants), *each.exempt]
+
+    bare = [row.rule for row in rows(each.app) if not any(row.rule.startswith(name) for name in named)]
+
+    assert not bare
+
+
+@pytest.mark.parametrize("each", LISTS, ids=lambda each: each.app)
+def test_a_mutant_names_one_row_and_tests_of_it(each: Listed) -> None:
+    wrong = []
+    for rule, tests in [
+        *((mutant.rule, mutant.tests) for mutant in each.mutants),
+        *((name, ()) for name in each.exempt),
+    ]:
+        fitting = [row for row in rows(each.app) if row.rule.startswith(rule)]
+        if len(fitting) != 1:
+            wrong.append(f"{rule}: {len(fitting)} rows begin so")
+        elif missing := set(tests) - fitting[0].tests:
+            wrong.append(f"{rule}: its row does not name {', '.join(sorted(missing))}")
+
+    assert not wrong
+
+
+@pytest.mark.parametrize("each", LISTS, ids=lambda each: each.app)
+def test_the_text_of_every_mutant_is_there_once(each: Listed) -> None:
+    for mutant in each.mutants:
+        assert mutant.text() != mutant.path().read_text("utf-8")
+        assert mutant.tests
+
+
+@pytest.mark.parametrize("each", LISTS, ids=lambda each: each.app)
+def test_a_reason_is_given_for_what_has_no_mutant(each: Listed) -> None:
+    broken = {mutant.rule for mutant in each.mutants}
+
+    assert not broken & set(each.exempt)
+    assert all(len(reason.split()) > 3 for reason in each.exempt.values())

@@ -1,0 +1,129 @@
+"""Runs the tests of mutants in a copy of the tree: the working tree is never touched."""
+
+import contextlib
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.mutant import ROOT, Listed, Mutant
+
+LONGEST_SECONDS = 600.0
+PASSED, FAILED = 0, 1
+LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "node_modules", "*.egg-info")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the tests of a mutant said."""
+
+    listed: Listed
+    mutant: Mutant
+    verdict: str
+    """killed, SURVIVED, or ERROR when pytest itself could not run them."""
+    seconds: float
+    said: str = ""
+
+
+class Tree:
+    """A copy of the repository in which one file at a time is replaced."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root / "tree"
+        self._temporary = root / "tmp"
+        self._temporary.mkdir()
+        shutil.copytree(ROOT, self.root, ignore=LEFT_OUT, symlinks=True)
+        self._changes = 0
+
+    @contextlib.contextmanager
+    def mutated(self, mutant: Mutant) -> Iterator[None]:
+        """Put the mutant's text into the copy, and take it out again."""
+        path, text = mutant.path(self.root), mutant.text(self.root)
+        original, before = path.read_bytes(), path.stat()
+        self._changes += 1
+        path.write_text(text, "utf-8")
+        # Byte code is known by the second of the source's change and its length: no two of ours are alike.
+        moment = before.st_mtime_ns + self._changes * 1_000_000_000
+        os.utime(path, ns=(moment, moment))
+        try:
+            yield
+        finally:
+            path.write_bytes(original)
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    def pytest(self, tests: Sequence[str]) -> tuple[int | None, str]:
+        """Run tests in the copy; its exit code (None: it had to be ended), and what it said."""
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        environ |= {
+            "PYTHONPATH": str(self.root / "src"),
+            "PYTEST_DEBUG_TEMPROOT": str(self._temporary),
+            "OSTINATO_TEST_CALLS": str(self._temporary / "calls"),
+        }
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests],
+            cwd=self.root,
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            said, _ = process.communicate(timeout=LONGEST_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return None, f"not over after {LONGEST_SECONDS:g} s"
+        return process.returncode, said
+
+
+def run(chosen: Sequence[tuple[Listed, Mutant]], *, at_once: int, check: bool = True) -> Iterator[Outcome]:
+    """Run each mutant's tests; with `check`, see first that they pass where nothing is broken.
+
+    Every text is looked for before anything runs: a mutant that no longer fits raises `Rotten`.
+    """
+    for _, mutant in chosen:
+        mutant.text()
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(at_once) as pool:
+        trees: queue.SimpleQueue[Tree] = queue.SimpleQueue()
+        for number in range(min(at_once, len(chosen))):
+            place = Path(folder) / str(number)
+            place.mkdir()
+            trees.put(Tree(place))
+        if check and chosen:
+            _check(trees, chosen)
+        waiting = [pool.submit(_run_one, trees, listed, mutant) for listed, mutant in chosen]
+        for each in waiting:
+            yield each.result()
+
+
+def _check(trees: "queue.SimpleQueue[Tree]", chosen: Sequence[tuple[Listed, Mutant]]) -> None:
+    tree = trees.get()
+    tests = dict.fromkeys(name for listed, mutant in chosen for name in listed.test_ids(mutant))
+    code, said = tree.pytest(list(tests))
+    trees.put(tree)
+    if code != PASSED:
+        raise RuntimeError(f"the tests do not pass although nothing is broken:\n{said[-4000:]}")
+
+
+def _run_one(trees: "queue.SimpleQueue[Tree]", listed: Listed, mutant: Mutant) -> Outcome:
+    tree = trees.get()
+    started = time.monotonic()
+    try:
+        with tree.mutated(mutant):
+            code, said = tree.pytest(listed.test_ids(mutant))
+    finally:
+        trees.put(tree)
+    verdict = {PASSED: "SURVIVED", FAILED: "killed", None: "killed"}.get(code, "ERROR")
+    return Outcome(listed, mutant, verdict, time.monotonic() - started, said)
