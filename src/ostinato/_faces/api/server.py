@@ -18,6 +18,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from ostinato._core.base import extras
 from ostinato._core.base.errors import InvalidInput, MethodRefused, NotFound, OstinatoError, RequestRefused
 from ostinato._core.db.sqlstate import translate
 from ostinato._core.runtime.handlers.app import App
@@ -43,6 +44,8 @@ def build(parts: Parts) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with parts.client, authenticator, watching(parts):
             yield
+        if shown:
+            app.state.site.live.stop()
 
     app = FastAPI(
         title="Ostinato",
@@ -60,6 +63,11 @@ def build(parts: Parts) -> FastAPI:
     routers = routers_of(parts.apps)
     for router in routers:  # their own routes, not copies behind another look-up
         app.router.routes.extend(router.routes)
+    shown = not extras.missing("console")
+    if shown:
+        from ostinato._faces.console import mount  # noqa: PLC0415 - its extra may be missing
+
+        mount.mount(app, parts)
     docs_http.mount(app)
     docs_http.describe(app)
     _add_errors(app, routers)

@@ -1,0 +1,61 @@
+"""Adds the console to the API's application: pages, static files, and error pages for browsers."""
+
+from collections.abc import Sequence
+from importlib import resources
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+
+from ostinato._core.base.errors import NotFound, OstinatoError
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.console import signing
+from ostinato._faces.console.doorman import Doorman
+from ostinato._faces.console.live import Live
+from ostinato._faces.console.pages import now
+from ostinato._faces.console.routes import error_page, view_for
+from ostinato._faces.console.site import STATIC, Entry, Site
+from ostinato._faces.console.text import HERE
+from ostinato._faces.console.view import HOME
+
+TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+KEEP = "public, max-age=31536000, immutable"
+
+MENU = (Entry("Now", "/"),)
+ROUTERS = (signing.pages, now.pages)
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+async def front_door(request: Request) -> Response:
+    """Lead to the console."""
+    return RedirectResponse(f"{request.scope.get('root_path', '').rstrip('/')}{HOME}/", 307)
+
+
+@router.get(f"{HOME}/static/{{version}}/{{name}}")
+async def static(name: str) -> Response:
+    """A static file; its address has the version, so that a browser keeps it."""
+    if name not in STATIC:
+        raise NotFound(f"there is no file {name[:100]!r}")
+    content = (resources.files(HERE) / "static" / name).read_bytes()
+    headers = {"Cache-Control": KEEP, "Cross-Origin-Resource-Policy": "same-origin"}
+    return Response(content, headers=headers, media_type=TYPES[name.rpartition(".")[2]])
+
+
+def mount(app: FastAPI, parts: Parts) -> None:
+    """Add the console to an application."""
+    routers: Sequence[APIRouter] = (router, *ROUTERS)
+    live = Live(parts.client)
+    app.state.site = Site(MENU, Doorman(parts.client), live)
+    for each in routers:
+        app.router.routes.extend(each.routes)
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks for a page, which is drawn even when there is none."""
+    return request.url.path.startswith(HOME) and "text/html" in request.headers.get("accept", "")
+
+
+async def lost_page(request: Request, error: OstinatoError, status: int) -> Response:
+    """The page of an address that leads nowhere."""
+    return error_page(await view_for(request), error, status)
