@@ -128,7 +128,9 @@ def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
                 headers["Allow"] = ", ".join(_allowed(request, routers))
             case _:
                 refusal = RequestRefused(str(raised.detail))
-        return answer(request, refusal, status=raised.status_code, headers=headers)
+        lost_page = getattr(request.app.state, "lost_page", None)
+        page: Response | None = lost_page and await lost_page(request, refusal, raised.status_code)
+        return page or answer(request, refusal, status=raised.status_code, headers=headers)
 
     async def answered(_: Request, error: Exception) -> Response:
         return cast("Answered", error).response

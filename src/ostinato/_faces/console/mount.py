@@ -11,7 +11,7 @@ from ostinato._faces.api.parts import Parts
 from ostinato._faces.console import signing
 from ostinato._faces.console.doorman import Doorman
 from ostinato._faces.console.live import Live
-from ostinato._faces.console.pages import now
+from ostinato._faces.console.pages import jobs, now
 from ostinato._faces.console.routes import error_page, view_for
 from ostinato._faces.console.site import STATIC, Entry, Site
 from ostinato._faces.console.text import HERE
@@ -20,8 +20,8 @@ from ostinato._faces.console.view import HOME
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 KEEP = "public, max-age=31536000, immutable"
 
-MENU = (Entry("Now", "/"),)
-ROUTERS = (signing.pages, now.pages)
+MENU = (Entry("Now", "/"), Entry("Jobs", "/jobs"))
+ROUTERS = (signing.pages, now.pages, jobs.pages)
 
 router = APIRouter(include_in_schema=False)
 
@@ -49,13 +49,11 @@ def mount(app: FastAPI, parts: Parts) -> None:
     app.state.site = Site(MENU, Doorman(parts.client), live)
     for each in routers:
         app.router.routes.extend(each.routes)
+    app.state.lost_page = lost_page
 
 
-def wants_page(request: Request) -> bool:
-    """Whether a browser asks for a page, which is drawn even when there is none."""
-    return request.url.path.startswith(HOME) and "text/html" in request.headers.get("accept", "")
-
-
-async def lost_page(request: Request, error: OstinatoError, status: int) -> Response:
-    """The page of an address that leads nowhere."""
+async def lost_page(request: Request, error: OstinatoError, status: int) -> Response | None:
+    """The page of an address that leads nowhere; None where no browser asks for a page."""
+    if not request.url.path.startswith(HOME) or "text/html" not in request.headers.get("accept", ""):
+        return None
     return error_page(await view_for(request), error, status)

@@ -80,7 +80,7 @@ class Language:
         if value is None:
             return DASH
         if digits is None:
-            digits = 1 if isinstance(value, float) and abs(value) < FEW and value != int(value) else 0
+            digits = 1 if abs(value) < FEW and value != int(value) else 0
         text = f"{value:,.{digits}f}"
         if self.code == "fr":
             text = text.replace(",", NARROW_SPACE).replace(".", ",")

@@ -26,7 +26,12 @@ async def now(view: Looking) -> Response:
     """The first page."""
     found = await view.site.live.of(view.tenant).now()
     return view.page(
-        "now.html", now=found, chart=chart(view, found), figures=figures(view.words, found), state_of=state_of
+        "now.html",
+        now=found,
+        chart=chart(view, found),
+        figures=figures(view.words, found),
+        state_of=state_of,
+        usually=found.usually(lambda step: step.failed),
     )
 
 
