@@ -11,7 +11,17 @@ from ostinato._faces.api.parts import Parts
 from ostinato._faces.console import signing
 from ostinato._faces.console.doorman import Doorman
 from ostinato._faces.console.live import Live
-from ostinato._faces.console.pages import jobs, now
+from ostinato._faces.console.pages import (
+    dead_letters,
+    events,
+    installation,
+    jobs,
+    now,
+    queues,
+    schedules,
+    story,
+    webhooks,
+)
 from ostinato._faces.console.routes import error_page, view_for
 from ostinato._faces.console.site import STATIC, Entry, Site
 from ostinato._faces.console.text import HERE
@@ -20,8 +30,22 @@ from ostinato._faces.console.view import HOME
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 KEEP = "public, max-age=31536000, immutable"
 
-MENU = (Entry("Now", "/"), Entry("Jobs", "/jobs"))
-ROUTERS = (signing.pages, now.pages, jobs.pages)
+MENU = (
+    Entry("Now", "/"),
+    Entry("Jobs", "/jobs"),
+    Entry("Dead letters", "/dead-letters", counts="dead"),
+    Entry("Queues", "/queues"),
+    Entry("Workers", "/workers"),
+    Entry("Schedules", "/schedules"),
+    Entry("Events", "/events"),
+    Entry("Webhooks", "/webhooks"),
+    Entry("Trail", "/trail"),
+    Entry("Alerts", "/alerts", "Installation", "alerts"),
+    Entry("Leases", "/leases", "Installation"),
+    Entry("Machines", "/machines", "Installation"),
+    Entry("Access", "/access", "Installation"),
+)
+PAGES = (now, jobs, dead_letters, queues, schedules, events, webhooks, story, installation)
 
 router = APIRouter(include_in_schema=False)
 
@@ -44,7 +68,7 @@ async def static(name: str) -> Response:
 
 def mount(app: FastAPI, parts: Parts) -> None:
     """Add the console to an application."""
-    routers: Sequence[APIRouter] = (router, *ROUTERS)
+    routers: Sequence[APIRouter] = (router, signing.pages, *(module.pages for module in PAGES))
     live = Live(parts.client)
     app.state.site = Site(MENU, Doorman(parts.client), live)
     for each in routers:

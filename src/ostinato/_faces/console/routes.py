@@ -55,6 +55,8 @@ class PageRoute(APIRoute):
                     self.needs.check(view.roles)
                     if self.reads_form:
                         check_token(view.visit, view.form.get(TOKEN, ""))
+                if view.visit is not None:
+                    view.badges = await _badges(view)
                 return await handler(request)
             except RequestValidationError as error:
                 faults = field_errors(error.errors())
@@ -100,6 +102,12 @@ async def view_for(request: Request) -> View:
     site, prefs = site_of(request), Prefs.of(request)
     visit = await site.doorman.find(request)
     return View(request, visit, prefs, site.language(prefs.language))
+
+
+async def _badges(view: View) -> dict[str, int]:
+    """The figures behind the lines of the menu."""
+    found = await view.site.live.of(view.tenant).now()
+    return {"dead": found.dead_letters, "alerts": sum(each.state == "firing" for each in found.firings)}
 
 
 def error_page(view: View, error: OstinatoError, status: int | None = None) -> Response:

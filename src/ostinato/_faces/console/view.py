@@ -25,7 +25,7 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.errors import Forbidden, InvalidInput
 from ostinato._core.web.caller import Caller
 from ostinato._core.web.permissions import Permission
 from ostinato._faces.api.parts import Parts, parts_of
@@ -136,6 +136,14 @@ class View:
     def may(self, permission: Permission) -> bool:
         """Whether the viewer has a permission."""
         return not self.roles.isdisjoint(permission.roles)
+
+    def check_installation(self) -> None:
+        """Refuse what concerns all tenants to the operators of one."""
+        if not self.sees_all:
+            raise Forbidden(
+                "this concerns every tenant of the installation",
+                hint=f"Sign in with a key that has the role {INSTALLATION!r}.",
+            )
 
     def caller(self, tenant: str) -> Caller:
         """The viewer as a caller of the API, for one tenant."""
