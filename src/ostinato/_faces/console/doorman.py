@@ -104,7 +104,7 @@ def check_origin(request: Request) -> None:
 
 def check_token(visit: Visit, given: str) -> None:
     """Refuse a form that no page of this session made."""
-    if not hmac.compare_digest(visit.token, given):
+    if not hmac.compare_digest(visit.token.encode(), given.encode()):
         raise Forbidden(
             "the form belongs to another session, or to one that has ended",
             hint="Load the page again, and send the form again.",

@@ -101,7 +101,7 @@ async def act(view: Looking, job_id: JobId, verb: Literal["cancel", "retry"]) ->
     words = view.words.gettext
     async with view.reading() as conn:
         if verb == "cancel":
-            was = await jobs.cancel(conn, job_id, view.form.get("reason") or None)
+            was = await jobs.cancel(conn, job_id, view.form.get("reason") or "cancelled on the console")
             said = words("The worker is asked to stop it.") if was == "running" else words("The job is cancelled.")
         else:
             await jobs.retry(conn, job_id)

@@ -20,6 +20,7 @@ PAGE = 50
 SLOTS = 10
 MOST_SLOTS = 1_000
 MONTHS_AHEAD = 24
+Text = Annotated[str, Query(max_length=200)]
 
 
 @dataclass(frozen=True, slots=True)
