@@ -12,6 +12,7 @@ from ostinato._faces.console import signing
 from ostinato._faces.console.doorman import Doorman
 from ostinato._faces.console.live import Live
 from ostinato._faces.console.pages import (
+    apps,
     dead_letters,
     events,
     installation,
@@ -45,7 +46,7 @@ MENU = (
     Entry("Machines", "/machines", "Installation"),
     Entry("Access", "/access", "Installation"),
 )
-PAGES = (now, jobs, dead_letters, queues, schedules, events, webhooks, story, installation)
+PAGES = (now, jobs, dead_letters, queues, schedules, events, webhooks, story, apps, installation)
 
 router = APIRouter(include_in_schema=False)
 
@@ -70,7 +71,8 @@ def mount(app: FastAPI, parts: Parts) -> None:
     """Add the console to an application."""
     routers: Sequence[APIRouter] = (router, signing.pages, *(module.pages for module in PAGES))
     live = Live(parts.client)
-    app.state.site = Site(MENU, Doorman(parts.client), live)
+    brought = [Entry(app.name.capitalize(), f"/apps/{app.name}", "Applications") for app in parts.apps if app.panels]
+    app.state.site = Site((*MENU, *brought), Doorman(parts.client), live)
     for each in routers:
         app.router.routes.extend(each.routes)
     app.state.lost_page = lost_page
