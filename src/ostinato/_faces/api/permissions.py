@@ -6,6 +6,7 @@ READERS = ("reader", "ops", "admin")
 OPERATORS = ("ops", "admin")
 ADMINISTRATORS = ("admin",)
 
-ENGINE_READ = Permission("engine.read", READERS, "see the tenant's jobs, events, schedules and dead letters")
+ENGINE_READ = Permission("engine.read", OPERATORS, "see the tenant's jobs, events, schedules and dead letters")
 ENGINE_WRITE = Permission("engine.write", OPERATORS, "enqueue, retry, cancel and redrive the tenant's jobs")
 ENGINE_ADMIN = Permission("engine.admin", ADMINISTRATORS, "see and revoke the tenant's keys and sessions")
+CONSOLE_READ = Permission("console.read", READERS, "look at the pages of the console, without arguments and payloads")

@@ -10,15 +10,15 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import OstinatoError
 from ostinato._core.base.log import get_logger
-from ostinato._core.engine import alerts, inspect, schedules, series
+from ostinato._core.engine import alerts, clock, inspect, schedules, series
 from ostinato._core.engine.alerts import Firing
 from ostinato._core.engine.inspect import DeadLetterGroup, QueueSummary, WorkerSummary
 from ostinato._core.engine.schedules import Upcoming
@@ -159,10 +159,9 @@ class Watched:
                 self._changed.notify_all()
 
     async def _read(self) -> None:
-        old = self.snapshot or Snapshot(datetime.now(UTC))
-        new = Snapshot(datetime.now(UTC), rates=old.rates, workers=old.workers, hour=old.hour)
-        new.firings, new.dead, new.upcoming = old.firings, old.dead, old.upcoming
         async with reading(self._client, self._scope) as conn:
+            now = await clock.now(conn)
+            new = Snapshot(now) if self.snapshot is None else replace(self.snapshot, at=now)
             new.queues = await inspect.list_queues(conn)
             if self._is_due("slow", SLOW_SECONDS):
                 new.hour = await series.list_series(conn, new.at - HOUR, tenant_id=self._scope)

@@ -2,7 +2,7 @@
 
 pages = Pages()
 
-@pages.page("/queues", needs=ENGINE_READ)
+@pages.page("/queues", needs=CONSOLE_READ)
 async def queues(view: Looking) -> Response: ...
 
 @pages.action("/queues/{name}/pause", needs=ENGINE_WRITE)       # a form that was sent
@@ -56,7 +56,7 @@ class PageRoute(APIRoute):
                     if self.reads_form:
                         check_token(view.visit, view.form.get(TOKEN, ""))
                 if view.visit is not None:
-                    view.badges = await _badges(view)
+                    await _look_around(view)
                 return await handler(request)
             except RequestValidationError as error:
                 faults = field_errors(error.errors())
@@ -104,10 +104,11 @@ async def view_for(request: Request) -> View:
     return View(request, visit, prefs, site.language(prefs.language))
 
 
-async def _badges(view: View) -> dict[str, int]:
-    """The figures behind the lines of the menu."""
+async def _look_around(view: View) -> None:
+    """Set what every page shows: the database's time, and the figures behind the lines of the menu."""
     found = await view.site.live.of(view.tenant).now()
-    return {"dead": found.dead_letters, "alerts": sum(each.state == "firing" for each in found.firings)}
+    view.now = found.at
+    view.badges = {"dead": found.dead_letters, "alerts": sum(each.state == "firing" for each in found.firings)}
 
 
 def error_page(view: View, error: OstinatoError, status: int | None = None) -> Response:

@@ -8,7 +8,7 @@ from ostinato._core.base.errors import Forbidden, TooManyRequests, Unauthenticat
 from ostinato._core.engine import sessions
 from ostinato._core.engine.sessions import Opened
 from ostinato._core.web.caller import Caller
-from ostinato._faces.api.permissions import ENGINE_READ
+from ostinato._faces.api.permissions import CONSOLE_READ
 from ostinato._faces.console.doorman import check_token, clear_cookie, set_cookie
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import HOME, INSTALLATION, Looking, View, zone_of
@@ -101,7 +101,7 @@ async def _caller_of(view: View) -> Caller:
 
 async def _open(view: View, caller: Caller) -> Opened:
     if INSTALLATION not in caller.roles:
-        ENGINE_READ.check(caller.roles)
+        CONSOLE_READ.check(caller.roles)
     async with view.parts.client.connection() as conn:
         return await sessions.open_session(
             conn,

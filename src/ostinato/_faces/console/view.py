@@ -1,6 +1,6 @@
 """What a page gets: who looks, in which language and zone, and how to answer.
 
-@pages.page("/queues", needs=ENGINE_READ)
+@pages.page("/queues", needs=CONSOLE_READ)
 async def queues(view: Looking) -> Response:
     async with view.reading() as conn:
         rows = await inspect.list_queues(conn)
@@ -93,7 +93,8 @@ class View:
     """The fields of the form that was sent, the last of each name."""
     badges: Mapping[str, int] = field(default_factory=dict)
     """The figures behind the lines of the menu."""
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    now: datetime = datetime.min.replace(tzinfo=UTC)
+    """The database's time, known once somebody is signed in."""
 
     @property
     def here(self) -> str:

@@ -6,7 +6,7 @@ from fastapi import Query, Response
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import inspect, jobs
-from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking
 
@@ -18,7 +18,7 @@ MOST_AT_ONCE = 10_000
 Text = Annotated[str, Query(max_length=500)]
 
 
-@pages.page("/dead-letters", needs=ENGINE_READ)
+@pages.page("/dead-letters", needs=CONSOLE_READ)
 async def groups(view: Looking) -> Response:
     """The causes, the largest first."""
     async with view.reading() as conn:
@@ -26,7 +26,7 @@ async def groups(view: Looking) -> Response:
     return view.page("dead_letters.html", groups=found, may_act=view.may(ENGINE_WRITE))
 
 
-@pages.page("/dead-letters/cause", needs=ENGINE_READ)
+@pages.page("/dead-letters/cause", needs=CONSOLE_READ)
 async def cause(
     view: Looking, *, signature: Text, kind: Text = "", before: Annotated[int | None, Query(ge=1, lt=2**63)] = None
 ) -> Response:

@@ -6,7 +6,7 @@ from fastapi import Query, Response
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import outbox, subscriptions
-from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking
 
@@ -17,7 +17,7 @@ Text = Annotated[str, Query(max_length=200)]
 Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 
 
-@pages.page("/events", needs=ENGINE_READ)
+@pages.page("/events", needs=CONSOLE_READ)
 async def list_events(view: Looking, *, type: Text = "", key: Text = "", before: Before = None) -> Response:  # noqa: A002 - the name of the parameter
     """The log, newest first, and the subscriptions."""
     async with view.reading() as conn:
@@ -43,7 +43,7 @@ async def list_events(view: Looking, *, type: Text = "", key: Text = "", before:
     )
 
 
-@pages.page("/events/{event_id:digits}", needs=ENGINE_READ)
+@pages.page("/events/{event_id:digits}", needs=CONSOLE_READ)
 async def show_event(view: Looking, event_id: int) -> Response:
     """One event, and where it is with each subscription."""
     async with view.reading() as conn:
@@ -52,7 +52,7 @@ async def show_event(view: Looking, event_id: int) -> Response:
     return view.page("event.html", event=event, deliveries=deliveries, may_act=view.may(ENGINE_WRITE))
 
 
-@pages.page("/subscriptions/{name}", needs=ENGINE_READ)
+@pages.page("/subscriptions/{name}", needs=CONSOLE_READ)
 async def show_subscription(view: Looking, name: str, *, before: Before = None) -> Response:
     """One subscription, and the events that it gave up."""
     view.check_installation()

@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 from ostinato._core.base.machine import Machine
 from ostinato._core.engine import alerts, keys, leases, sessions
 from ostinato._core.runtime.named import named
-from ostinato._faces.api.permissions import ENGINE_ADMIN, ENGINE_READ
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_ADMIN
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
 
@@ -18,7 +18,7 @@ pages = Pages()
 MOST = 200
 
 
-@pages.page("/alerts", needs=ENGINE_READ)
+@pages.page("/alerts", needs=CONSOLE_READ)
 async def list_alerts(view: Looking) -> Response:
     """The alerts, the worst first, and what fires now."""
     async with view.reading() as conn:
@@ -31,7 +31,7 @@ async def list_alerts(view: Looking) -> Response:
     return view.page("alerts.html", alerts=lines, firings=firings)
 
 
-@pages.page("/leases", needs=ENGINE_READ)
+@pages.page("/leases", needs=CONSOLE_READ)
 async def list_leases(view: Looking) -> Response:
     """The leases: who holds what, with which token."""
     async with view.reading() as conn:
@@ -39,14 +39,14 @@ async def list_leases(view: Looking) -> Response:
     return view.page("leases.html", leases=found, most=MOST)
 
 
-@pages.page("/machines", needs=ENGINE_READ)
+@pages.page("/machines", needs=CONSOLE_READ)
 async def list_machines(view: Looking) -> Response:
     """The state machines of the applications."""
     found = [named(place, Machine) for app in view.parts.apps for place in app.machines]
     return view.page("machines.html", machines=found)
 
 
-@pages.page("/access", needs=ENGINE_READ)
+@pages.page("/access", needs=CONSOLE_READ)
 async def access(view: Looking) -> Response:
     """The keys, and who is signed in."""
     ENGINE_ADMIN.check(view.roles)

@@ -8,7 +8,7 @@ from fastapi import Query, Response
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import inspect, jobs, outbox, steps
 from ostinato._core.engine.jobs import State
-from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.api.views import JobId, read_json
 from ostinato._faces.console.pages import job_story
 from ostinato._faces.console.routes import Pages
@@ -41,7 +41,7 @@ class Filter:
         return {name: value for name in Filter.__slots__ if (value := getattr(self, name))}
 
 
-@pages.page("/jobs", needs=ENGINE_READ)
+@pages.page("/jobs", needs=CONSOLE_READ)
 async def list_jobs(
     view: Looking,
     *,
@@ -70,7 +70,7 @@ async def list_jobs(
     return view.page("jobs.html", jobs=rows[:PAGE], chosen=chosen, older=older, first=before is None, states=STATES)
 
 
-@pages.page("/jobs/{job_id:digits}", needs=ENGINE_READ)
+@pages.page("/jobs/{job_id:digits}", needs=CONSOLE_READ)
 async def show_job(view: Looking, job_id: JobId) -> Response:
     """One job: why it waits, its time line, its attempts, what it was given and what it gave."""
     async with view.reading() as conn:

@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from ostinato._core.engine.inspect import QueueSummary
 from ostinato._core.engine.series import Step
-from ostinato._faces.api.permissions import ENGINE_READ
+from ostinato._faces.api.permissions import CONSOLE_READ
 from ostinato._faces.console import draw
 from ostinato._faces.console.live import Snapshot, event
 from ostinato._faces.console.routes import Pages
@@ -21,7 +21,7 @@ MINUTES = 60
 BUSY = 0.95
 
 
-@pages.page("/", needs=ENGINE_READ)
+@pages.page("/", needs=CONSOLE_READ)
 async def now(view: Looking) -> Response:
     """The first page."""
     found = await view.site.live.of(view.tenant).now()
@@ -35,7 +35,7 @@ async def now(view: Looking) -> Response:
     )
 
 
-@pages.page("/live", needs=ENGINE_READ)
+@pages.page("/live", needs=CONSOLE_READ)
 async def live(view: Looking) -> Response:
     """The figures of the first page as they change, for a script."""
     headers = {**HEADERS, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}

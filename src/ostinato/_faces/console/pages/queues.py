@@ -5,7 +5,7 @@ from typing import Literal
 from fastapi import Response
 
 from ostinato._core.engine import inspect, queues
-from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.pages.now import rate_of, state_of
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
@@ -13,7 +13,7 @@ from ostinato._faces.console.view import Looking, View
 pages = Pages()
 
 
-@pages.page("/queues", needs=ENGINE_READ)
+@pages.page("/queues", needs=CONSOLE_READ)
 async def list_queues(view: Looking) -> Response:
     """Every queue."""
     found = await view.site.live.of(view.tenant).now()
@@ -34,7 +34,7 @@ async def act(view: Looking, name: str, verb: Literal["pause", "resume"]) -> Res
     return view.see("/queues", said % {"queue": name})
 
 
-@pages.page("/workers", needs=ENGINE_READ)
+@pages.page("/workers", needs=CONSOLE_READ)
 async def list_workers(view: Looking) -> Response:
     """Every worker, the longest silent first."""
     async with view.reading() as conn:

@@ -10,7 +10,7 @@ from fastapi import Query, Response
 
 from ostinato._core.engine import fires, schedules
 from ostinato._core.engine.fires import NextFire
-from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking
 
@@ -35,7 +35,7 @@ class Day:
     """By how much the clocks are moved on it."""
 
 
-@pages.page("/schedules", needs=ENGINE_READ)
+@pages.page("/schedules", needs=CONSOLE_READ)
 async def list_schedules(
     view: Looking,
     *,
@@ -50,7 +50,7 @@ async def list_schedules(
     )
 
 
-@pages.page("/schedules/{tenant}/{name}", needs=ENGINE_READ)
+@pages.page("/schedules/{tenant}/{name}", needs=CONSOLE_READ)
 async def show_schedule(
     view: Looking, tenant: str, name: str, *, ahead: Annotated[int, Query(ge=0, le=MONTHS_AHEAD)] = 0
 ) -> Response:
@@ -59,7 +59,7 @@ async def show_schedule(
         found = await schedules.show(conn, name, tenant_id=tenant)
         coming = await fires.next_fires(conn, name, SLOTS, tenant_id=tenant)
         past = await fires.list_fires(conn, name, tenant_id=tenant, most=SLOTS)
-        first = _month(datetime.now(ZoneInfo(found.zone)).date(), ahead)
+        first = _month(view.now.astimezone(ZoneInfo(found.zone)).date(), ahead)
         start = datetime(first.year, first.month, 1, tzinfo=ZoneInfo(found.zone)).astimezone(UTC) - timedelta(seconds=1)
         slots = await fires.next_fires(conn, name, 32 * 24, after=max(start, view.now), tenant_id=tenant)
     return view.page(

@@ -7,7 +7,7 @@ from fastapi import Query, Response
 
 from ostinato._core.engine import inspect
 from ostinato._core.engine.inspect import TrailLine
-from ostinato._faces.api.permissions import ENGINE_READ
+from ostinato._faces.api.permissions import CONSOLE_READ
 from ostinato._faces.console import draw
 from ostinato._faces.console.draw import Bar
 from ostinato._faces.console.routes import Pages
@@ -23,13 +23,13 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 _KIND = re.compile(r"[a-z][a-z0-9_]*\.[a-z0-9_.]+")
 
 
-@pages.page("/trail", needs=ENGINE_READ)
+@pages.page("/trail", needs=CONSOLE_READ)
 async def ask(view: Looking) -> Response:
     """The page that asks for a correlation id."""
     return view.page("trail.html", part_of="", lines=[], story=None)
 
 
-@pages.page("/trail/{part_of:path}", needs=ENGINE_READ)
+@pages.page("/trail/{part_of:path}", needs=CONSOLE_READ)
 async def trail(view: Looking, part_of: str) -> Response:
     """Everything that happened for a correlation id."""
     async with view.reading() as conn:
@@ -37,7 +37,7 @@ async def trail(view: Looking, part_of: str) -> Response:
     return view.page("trail.html", part_of=part_of[:200], lines=lines, story=_story(view, lines))
 
 
-@pages.page("/find", needs=ENGINE_READ)
+@pages.page("/find", needs=CONSOLE_READ)
 async def find(view: Looking, q: Annotated[str, Query(max_length=20_000)] = "") -> Response:
     """Lead to what was asked for: a job by its id, a kind, or a correlation id."""
     asked = q.strip()

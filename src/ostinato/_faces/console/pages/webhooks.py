@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import NotFound
 from ostinato._core.engine import webhook_deliveries, webhooks
-from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
 
@@ -27,7 +27,7 @@ async def _reading(view: View, tenant: str | None) -> AsyncIterator[AsyncConnect
         yield conn
 
 
-@pages.page("/webhooks", needs=ENGINE_READ)
+@pages.page("/webhooks", needs=CONSOLE_READ)
 async def list_endpoints(view: Looking) -> Response:
     """The endpoints."""
     async with _reading(view, view.tenant) as conn:
@@ -35,7 +35,7 @@ async def list_endpoints(view: Looking) -> Response:
     return view.page("webhooks.html", endpoints=found)
 
 
-@pages.page("/webhooks/{tenant}/{name}", needs=ENGINE_READ)
+@pages.page("/webhooks/{tenant}/{name}", needs=CONSOLE_READ)
 async def show_endpoint(
     view: Looking, tenant: str, name: str, *, before: Annotated[int | None, Query(ge=1, lt=2**63)] = None
 ) -> Response:
