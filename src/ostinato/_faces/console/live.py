@@ -117,6 +117,7 @@ class Watched:
         self._asked = time.monotonic()
         if self._task is None or self._task.done():
             self.snapshot = None
+            self._due = dict.fromkeys(self._due, 0.0)
             self._task = asyncio.create_task(self._watch(), name="console")
         async with self._changed:
             while self.snapshot is None and not self._task.done():

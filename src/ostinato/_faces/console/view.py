@@ -50,6 +50,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 HSTS = "max-age=31536000"
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 FLASH = "ostinato-said"
 LONGEST_FLASH = 1_000
 LARGEST_FORM = 65_536
@@ -93,7 +94,7 @@ class View:
     """The fields of the form that was sent, the last of each name."""
     badges: Mapping[str, int] = field(default_factory=dict)
     """The figures behind the lines of the menu."""
-    now: datetime = datetime.min.replace(tzinfo=UTC)
+    now: datetime = LONG_AGO
     """The database's time, known once somebody is signed in."""
 
     @property
