@@ -157,6 +157,18 @@ class ScheduleSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Upcoming:
+    """A schedule whose next slot comes soon."""
+
+    tenant_id: str
+    name: str
+    kind: str
+    zone: str
+    next_at: datetime
+    slot_local: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduleDetails(ScheduleSummary):
     """Everything about one schedule."""
 
@@ -226,6 +238,11 @@ async def show(conn: Connection, name: str, *, tenant_id: str | None = None) -> 
     rows = class_row(ScheduleDetails)
     (found,) = await call_as(conn, rows, "show_schedule", _read=True, name=name, tenant_id=tenant)
     return found
+
+
+async def upcoming(conn: Connection, *, tenant_id: str | None = None, most: int = 10) -> list[Upcoming]:
+    """The schedules whose next slots come first."""
+    return await call_as(conn, class_row(Upcoming), "upcoming_schedules", _read=True, tenant_id=tenant_id, most=most)
 
 
 async def list_(

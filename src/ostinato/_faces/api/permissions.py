@@ -2,8 +2,12 @@
 
 from ostinato._core.web.permissions import Permission
 
+READERS = ("reader", "ops", "admin")
 OPERATORS = ("ops", "admin")
+ADMINISTRATORS = ("admin",)
 
 ENGINE_READ = Permission("engine.read", OPERATORS, "see the tenant's jobs, events, schedules and dead letters")
 ENGINE_ERASE = Permission("engine.erase", ("admin",), "erase what the engine keeps about a person of the tenant")
 ENGINE_WRITE = Permission("engine.write", OPERATORS, "enqueue, retry, cancel and redrive the tenant's jobs")
+ENGINE_ADMIN = Permission("engine.admin", ADMINISTRATORS, "see and revoke the tenant's keys and sessions")
+CONSOLE_READ = Permission("console.read", READERS, "look at the pages of the console, without arguments and payloads")

@@ -19,6 +19,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from ostinato._core.base import extras
 from ostinato._core.base.errors import InvalidInput, MethodRefused, NotFound, OstinatoError, RequestRefused
 from ostinato._core.base.proxies import Proxies
 from ostinato._core.db.sqlstate import translate
@@ -45,6 +46,8 @@ def build(parts: Parts) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with parts.client, authenticator, watching(parts):
             yield
+        if shown:
+            app.state.site.live.stop()
 
     app = FastAPI(
         title="Ostinato",
@@ -62,6 +65,11 @@ def build(parts: Parts) -> FastAPI:
     routers = routers_of(parts.apps)
     for router in routers:  # their own routes, not copies behind another look-up
         app.router.routes.extend(router.routes)
+    shown = not extras.missing("console")
+    if shown:
+        from ostinato._faces.console import mount  # noqa: PLC0415 - its extra may be missing
+
+        mount.mount(app, parts)
     docs_http.mount(app)
     docs_http.describe(app)
     _add_errors(app, routers)
@@ -126,7 +134,9 @@ def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
                 headers["Allow"] = ", ".join(_allowed(request, routers))
             case _:
                 refusal = RequestRefused(str(raised.detail))
-        return answer(request, refusal, status=raised.status_code, headers=headers)
+        lost_page = getattr(request.app.state, "lost_page", None)
+        page: Response | None = lost_page and await lost_page(request, refusal, raised.status_code)
+        return page or answer(request, refusal, status=raised.status_code, headers=headers)
 
     async def answered(_: Request, error: Exception) -> Response:
         return cast("Answered", error).response

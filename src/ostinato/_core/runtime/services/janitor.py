@@ -15,7 +15,18 @@ from psycopg import AsyncConnection
 from ostinato._core.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.metrics import Recorder
-from ostinato._core.engine import alerts, idempotency, keys, leases, observe, subscriptions, upkeep, webhook_deliveries
+from ostinato._core.engine import (
+    alerts,
+    idempotency,
+    keys,
+    leases,
+    observe,
+    series,
+    sessions,
+    subscriptions,
+    upkeep,
+    webhook_deliveries,
+)
 from ostinato._core.runtime.services.alerts import ALERT_SECONDS, watch
 
 log = get_logger("janitor")
@@ -60,6 +71,8 @@ class Janitor:
             Chore("deliveries", DELIVERIES_SECONDS, subscriptions.heal),
             Chore("webhooks", WEBHOOKS_SECONDS, lambda conn: _webhooks(conn, retention_days)),
             Chore("keys", PARTITIONS_SECONDS, keys.prune),
+            Chore("sessions", KEYS_SECONDS, sessions.prune),
+            Chore("series", KEYS_SECONDS, lambda conn: series.prune(conn, retention_days)),
             Chore("firings", PARTITIONS_SECONDS, lambda conn: alerts.prune(conn, retention_days)),
             Chore("alerts", ALERT_SECONDS, lambda conn: watch(conn, counted)),
         )

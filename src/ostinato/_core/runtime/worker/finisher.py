@@ -36,6 +36,7 @@ from ostinato._core.runtime.worker.execute import (
     Verdict,
 )
 from ostinato._core.runtime.worker.loop import FOREVER
+from ostinato._core.runtime.worker.tally import Tally
 
 log = get_logger("finisher")
 
@@ -75,9 +76,11 @@ class Finisher:
         wake: Callable[[], None] = lambda: None,
         on_written: Callable[[str, bool], None] = lambda *_: None,
         events: Container[str] = (),
+        tally: Tally | None = None,
     ) -> None:
         self._keeper = keeper
         self._recorder = recorder
+        self._tally = tally
         self._wake = wake
         self._on_written = on_written
         """Called with a queue whose verdicts were written, and whether all were completions."""
@@ -220,6 +223,8 @@ class Finisher:
         for job, _, seconds in group:
             recorder.observe(JOB_RUN_SECONDS, seconds, job.kind)
             recorder.observe(START_LATENCY_SECONDS, job.waited, job.queue)
+        if self._tally is not None:
+            self._tally.add(((job, seconds, _is_dead(verdict)) for job, verdict, seconds in group), outcome)
 
     def _refused(self, refused: set[int], verb: str, group: list[Finished]) -> None:
         for job, _, _ in group:
@@ -250,6 +255,11 @@ class Finisher:
             if job.id in refused and (alone or job is not newest[job.id]):
                 self._fenced(job, "progress")
         return FOREVER
+
+
+def _is_dead(verdict: Verdict) -> bool:
+    """Whether a verdict makes a dead letter of its job."""
+    return isinstance(verdict, Failed) and verdict.failure.delay is None
 
 
 def _tell_failures(group: list[Finished]) -> None:

@@ -27,7 +27,7 @@ import random
 from collections.abc import Sequence
 from uuid import UUID
 
-from ostinato._core.base.errors import NotConfigured
+from ostinato._core.base.errors import NotConfigured, OstinatoError
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.metrics import DATABASE_ERRORS, Recorder
 from ostinato._core.base.settings import Settings
@@ -52,6 +52,7 @@ from ostinato._core.runtime.worker.marker import Marker
 from ostinato._core.runtime.worker.poller import Poller
 from ostinato._core.runtime.worker.saver import Saver
 from ostinato._core.runtime.worker.slots import Slots
+from ostinato._core.runtime.worker.tally import Tally
 from ostinato._core.runtime.worker.ward import Ward
 
 log = get_logger("worker")
@@ -138,12 +139,14 @@ class Worker:
             on_error=self._database_error,
             rng=self._rng,
         )
+        self.tally = Tally(self._pool, rng=self._rng, on_error=self._database_error)
         self._finisher = Finisher(
             self._keep(),
             self.recorder,
             wake=self._finish_loop.wake,
             on_written=lambda queue, plainly: self._claimer.ended(queue, plainly=plainly),
             events=event_kinds(self.kinds),
+            tally=self.tally,
         )
         self._marker = Marker(self._keep(), self._rng, self._database_error)
         slots = Slots(self._most_connections(), self._connections_free)
@@ -244,6 +247,7 @@ class Worker:
                 self.host.saver.loop,
                 self._marker.loop,
                 self._poller.reconciling,
+                self.tally.loop,
                 *self._services.values(),
             ]
             tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
@@ -281,6 +285,8 @@ class Worker:
         await self._write_last()
         finish_loop.stop()
         await asyncio.wait(tasks[:1], timeout=self.settings.call_timeout_seconds)
+        with contextlib.suppress(OstinatoError):
+            await self.tally.write()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,103 @@
+"""Series: throughput, failures and start latency over time.
+
+Workers add what they did every ten seconds; pages, `/metrics` and alerts read it. The logic is in
+`sql/functions/series.sql`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from ostinato._core.db.call import call, call_as, call_value
+
+Connection = AsyncConnection[Any]
+
+
+class Row(TypedDict):
+    """What a worker did for one queue, kind and tenant since it last said so."""
+
+    queue: str
+    kind: str
+    tenant: str
+    first: int
+    done: int
+    failed: int
+    dead: int
+    run: float
+    latency: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened in one step of time."""
+
+    at: datetime
+    first: int
+    """Jobs that were claimed for the first time."""
+    done: int
+    failed: int
+    """Attempts that failed, dead letters included."""
+    dead: int
+    run_seconds: float
+    p50: float | None
+    """The start latency that half of the jobs did not exceed, in seconds."""
+    p95: float | None
+    p99: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRate:
+    """What one queue did between two moments."""
+
+    queue: str
+    first: int
+    done: int
+    failed: int
+    dead: int
+    p50: float | None
+    p99: float | None
+
+
+async def record(conn: Connection, rows: Sequence[Row]) -> None:
+    """Add what a worker did."""
+    await call(conn, "record_series", rows=Jsonb(list(rows)))
+
+
+async def list_series(
+    conn: Connection,
+    since: datetime,
+    *,
+    until: datetime | None = None,
+    step: Literal[60, 3600] = 60,
+    queue: str | None = None,
+    kind: str | None = None,
+    tenant_id: str | None = None,
+) -> list[Step]:
+    """The steps of time in which anything happened, oldest first."""
+    return await call_as(
+        conn,
+        class_row(Step),
+        "list_series",
+        _read=True,
+        since=since,
+        until=until,
+        step=step,
+        queue=queue,
+        kind=kind,
+        tenant_id=tenant_id,
+    )
+
+
+async def queue_rates(conn: Connection, since: datetime, *, until: datetime | None = None) -> list[QueueRate]:
+    """What each queue did between two moments; for the installation, not for a tenant."""
+    return await call_as(conn, class_row(QueueRate), "queue_rates", _read=True, since=since, until=until)
+
+
+async def prune(conn: Connection, retention_days: int) -> int:
+    """Delete steps that are past their time, a set at a time; returns how many."""
+    return int(await call_value(conn, "prune_series", retention_days=retention_days))

@@ -1,0 +1,115 @@
+"""Sessions: people who signed in with a browser, with the tenant and the roles of their key.
+
+    made = await sessions.open_session(conn, tenant_id="acme", subject="lea", roles=["ops"], key_id=7)
+    made.text                                             # for the cookie; nothing shows it again
+    who = await sessions.find(conn, text)                 # or None
+    await sessions.close(conn, who.id)
+
+The text is 32 random bytes, made here. The database gets its SHA-256 and never the text. Use a
+worker's connection, as for keys. The logic is in `sql/functions/sessions.sql`.
+"""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from ostinato._core.db.call import call_as, call_value
+
+Connection = AsyncConnection[Any]
+
+TEXT = re.compile(r"[A-Za-z0-9_-]{43}")
+TEXT_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as people see it."""
+
+    id: int
+    tenant_id: str | None
+    """None means the whole installation."""
+    subject: str
+    roles: list[str]
+    key_id: int | None
+    """The API key that signed in; the session ends with it."""
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+    """When it ends unless it is used again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A new session and its text, which nothing shows again."""
+
+    text: str = field(repr=False)
+    session: Session
+
+
+async def open_session(
+    conn: Connection,
+    *,
+    tenant_id: str | None,
+    subject: str,
+    roles: Collection[str],
+    key_id: int | None = None,
+    ticket_seconds: float | None = None,
+) -> Opened:
+    """Open a session; with `ticket_seconds` make a ticket that `enter` takes once, within that time."""
+    text = secrets.token_urlsafe(TEXT_BYTES)
+    (made,) = await call_as(
+        conn,
+        class_row(Session),
+        "open_session",
+        hash=_hash_of(text),
+        tenant_id=tenant_id,
+        subject=subject,
+        roles=sorted(roles),
+        key_id=key_id,
+        ticket_seconds=ticket_seconds,
+    )
+    return Opened(text, made)
+
+
+async def enter(conn: Connection, ticket: str) -> Opened | None:
+    """Make a session of a ticket; None when the ticket was used, has expired, or never was."""
+    if TEXT.fullmatch(ticket) is None:
+        return None
+    text = secrets.token_urlsafe(TEXT_BYTES)
+    rows = class_row(Session)
+    found = await call_as(conn, rows, "enter_session", ticket=_hash_of(ticket), hash=_hash_of(text))
+    return Opened(text, found[0]) if found else None
+
+
+async def find(conn: Connection, text: str) -> Session | None:
+    """The session that has this text, if it still lasts."""
+    if TEXT.fullmatch(text) is None:
+        return None
+    found = await call_as(conn, class_row(Session), "find_session", hash=_hash_of(text))
+    return found[0] if found else None
+
+
+async def close(conn: Connection, session_id: int, *, tenant_id: str | None = None) -> bool:
+    """End a session; returns whether there was one."""
+    return bool(await call_value(conn, "close_session", session_id=session_id, tenant_id=tenant_id))
+
+
+async def list_sessions(conn: Connection, *, tenant_id: str | None = None, most: int = 100) -> list[Session]:
+    """The sessions that still last, the last used first."""
+    return await call_as(conn, class_row(Session), "list_sessions", _read=True, tenant_id=tenant_id, most=most)
+
+
+async def prune(conn: Connection) -> int:
+    """Delete sessions that ended, a set at a time; returns how many."""
+    return int(await call_value(conn, "prune_sessions"))
+
+
+def _hash_of(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

@@ -1,0 +1,111 @@
+"""Lets people in: the session of a browser, by its cookie.
+
+A cookie holds a random text; the database knows its hash (`engine.sessions`). What it said is kept
+for 2 s, so that most pages cost no query for it: a session that is closed, or whose key is revoked,
+is out everywhere within 2 s.
+
+Every form has a token that only a page of the same session can have: the HMAC of a fixed word under
+the text of the cookie. It needs no place of its own, and ends with the session.
+"""
+
+import hmac
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fastapi import Request, Response
+
+from ostinato._core.base.errors import Forbidden
+from ostinato._core.engine import sessions
+from ostinato._core.engine.sessions import Session
+from ostinato._core.runtime.client import Client
+from ostinato._faces.api.ratelimit import Bounded
+
+KNOWN_SECONDS = 2.0
+MOST_KNOWN = 10_000
+FORM_WORD = b"ostinato form"
+SAFE_SITES = frozenset({"same-origin", "none"})
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A session, and the token of its forms."""
+
+    session: Session
+    token: str
+
+
+class Doorman:
+    """Finds the sessions of requests, and sets and clears their cookies."""
+
+    def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._clock = clock
+        self._known: Bounded[str, tuple[float, Session]] = Bounded(MOST_KNOWN)
+
+    async def find(self, request: Request) -> Visit | None:
+        """The visit that a request belongs to, if its session still lasts."""
+        text = request.cookies.get(cookie_name(request), "")
+        if sessions.TEXT.fullmatch(text) is None:
+            return None
+        mark = token_of(text)
+        until, session = self._known.get(mark) or (0.0, None)
+        if session is None or self._clock() >= until:
+            async with self._client.connection() as conn:
+                session = await sessions.find(conn, text)
+            if session is None:
+                self._known.pop(mark, None)
+                return None
+            self._known.keep(mark, (self._clock() + KNOWN_SECONDS, session))
+        return Visit(session, mark)
+
+    def forget(self, visit: Visit) -> None:
+        """Drop what is kept of a session that was closed here."""
+        self._known.pop(visit.token, None)
+
+
+def token_of(text: str) -> str:
+    """The token of the forms of a session."""
+    return hmac.digest(text.encode(), FORM_WORD, "sha256").hex()
+
+
+def is_secure(request: Request) -> bool:
+    """Whether the browser speaks TLS to us, or to the proxy in front of us."""
+    return request.url.scheme == "https"
+
+
+def cookie_name(request: Request) -> str:
+    """The name of the cookie; with TLS one that no other host and no plain page can set."""
+    return "__Host-ostinato" if is_secure(request) else "ostinato"
+
+
+def set_cookie(request: Request, response: Response, text: str) -> None:
+    """Give a browser its session. The cookie goes with the browser; the database ends it earlier."""
+    response.set_cookie(cookie_name(request), text, httponly=True, samesite="strict", secure=is_secure(request))
+
+
+def clear_cookie(request: Request, response: Response) -> None:
+    """Take the session from a browser."""
+    response.delete_cookie(cookie_name(request), httponly=True, samesite="strict", secure=is_secure(request))
+
+
+def check_origin(request: Request) -> None:
+    """Refuse a form that another site sent.
+
+    Browsers say where a request comes from. One that says nothing is no browser, or one from before
+    2020; it has to have the token of the form all the same.
+    """
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    here = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    if (site is not None and site not in SAFE_SITES) or (origin not in {None, here}):
+        raise Forbidden("the form was sent by a page of another site", hint="Open the page here, and send it again.")
+
+
+def check_token(visit: Visit, given: str) -> None:
+    """Refuse a form that no page of this session made."""
+    if not hmac.compare_digest(visit.token.encode(), given.encode()):
+        raise Forbidden(
+            "the form belongs to another session, or to one that has ended",
+            hint="Load the page again, and send the form again.",
+        )

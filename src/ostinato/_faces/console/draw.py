@@ -1,0 +1,190 @@
+"""Draws charts, time lines and calendars as SVG, on the server.
+
+A drawing has no style of its own: its classes get their colours from the style sheet, so that light
+and dark work, and the content policy needs no inline style. Every drawing has a title for those who
+cannot see it; a page shows the same figures as a table.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil, floor, log10
+
+from markupsafe import Markup, escape
+
+WIDTH, HEIGHT = 760, 170
+LEFT, RIGHT, TOP, BOTTOM = 44, 6, 14, 24
+GRID_LINES = 3
+LABEL_WIDTH = 150
+ROW = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a chart."""
+
+    name: str
+    values: Sequence[float | None]
+    look: str = "a"
+    """The class of its colour: a, b, c."""
+    filled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A stretch of a time line, or a moment when it has no end."""
+
+    row: str
+    start: datetime
+    end: datetime | None
+    look: str
+    """The class of its colour: ok, bad, warn, info, soft."""
+    note: str = ""
+    indent: bool = False
+    dashed: bool = False
+
+
+def chart(title: str, lines: Sequence[Line], ticks: Sequence[str], number: Callable[[float], str]) -> Markup:
+    """A chart of lines over equal steps of time; `ticks` stand at equal distances below it."""
+    top = nice_top(max((v for line in lines for v in line.values if v is not None), default=0))
+    parts = [_open(title, WIDTH, HEIGHT, "chart")]
+    for i in range(GRID_LINES + 1):
+        y = HEIGHT - BOTTOM - i * (HEIGHT - TOP - BOTTOM) / GRID_LINES
+        parts.append(Markup('<path class="grid" d="M{} {:.1f}H{}"/>').format(LEFT, y, WIDTH - RIGHT))
+        label = number(top * i / GRID_LINES)
+        parts.append(Markup('<text x="{}" y="{:.1f}" class="end">{}</text>').format(LEFT - 6, y + 4, label))
+    for line in lines:
+        parts += _line(line, top)
+    for i, tick in enumerate(ticks):
+        x = LEFT + i * (WIDTH - LEFT - RIGHT) / max(1, len(ticks) - 1)
+        anchor = "start" if i == 0 else "end" if i == len(ticks) - 1 else "mid"
+        text = Markup('<text x="{:.1f}" y="{}" class="{}">{}</text>')
+        parts.append(text.format(x, HEIGHT - 6, anchor, tick))
+    return Markup("").join([*parts, Markup("</svg>")])
+
+
+def spark(title: str, values: Sequence[float | None]) -> Markup:
+    """A small line without axes, for a cell of a table."""
+    top = max((v for v in values if v is not None), default=0) or 1
+    points = _points(values, top, (0.0, 100.0), (20.0, 2.0))
+    return Markup("").join(
+        [_open(title, 100, 22, "spark"), Markup('<path class="line a" d="{}"/>').format(points), Markup("</svg>")]
+    )
+
+
+def meter(title: str, share: float) -> Markup:
+    """A bar that is full at 1."""
+    width = round(86 * min(1.0, max(0.0, share)), 1)
+    return Markup("").join(
+        [
+            _open(title, 86, 7, "meter"),
+            Markup('<rect class="track" width="86" height="7" rx="3.5"/>'),
+            Markup('<rect class="fill" width="{}" height="7" rx="3.5"/>').format(width),
+            Markup("</svg>"),
+        ]
+    )
+
+
+def timeline(title: str, bars: Sequence[Bar], clock: Callable[[datetime], str], width: int = 1000) -> Markup:
+    """Rows of stretches on one axis of time."""
+    if not bars:
+        return Markup("")
+    first = min(bar.start for bar in bars)
+    last = max(bar.end or bar.start for bar in bars)
+    span = max((last - first).total_seconds(), 0.001)
+    room = width - LABEL_WIDTH - 15
+    rows = list(dict.fromkeys(bar.row for bar in bars))
+    height = len(rows) * ROW + 32
+
+    def x(moment: datetime) -> float:
+        return LABEL_WIDTH + (moment - first).total_seconds() / span * room
+
+    parts = [_open(title, width, height, "timeline")]
+    for i in range(5):
+        moment = first + timedelta(seconds=span * i / 4)
+        anchor = "start" if i == 0 else "end" if i == 4 else "mid"  # noqa: PLR2004 - the last of five
+        parts.append(Markup('<path class="grid" d="M{:.1f} 6V{}"/>').format(x(moment), height - 22))
+        text = Markup('<text x="{:.1f}" y="{}" class="{}">{}</text>')
+        parts.append(text.format(x(moment), height - 6, anchor, clock(moment)))
+    for number, row in enumerate(rows):
+        y = 8 + number * ROW
+        indent = any(bar.indent for bar in bars if bar.row == row)
+        parts.append(Markup('<text x="{}" y="{}">{}</text>').format(14 if indent else 0, y + 11, row[:28]))
+        parts += [_bar(bar, x, y, width) for bar in bars if bar.row == row]
+    return Markup("").join([*parts, Markup("</svg>")])
+
+
+def nice_top(largest: float) -> float:
+    """The top of an axis: three steps of a round number, at least the largest value."""
+    if largest <= 0:
+        return float(GRID_LINES)
+    step = largest / GRID_LINES
+    size = 10.0 ** floor(log10(step))
+    return GRID_LINES * next(size * factor for factor in (1, 1.5, 2, 3, 5, 10) if size * factor >= step)
+
+
+def ticks_of(first: datetime, last: datetime, count: int, clock: Callable[[datetime], str]) -> list[str]:
+    """The times below a chart, at equal distances."""
+    step = (last - first) / max(1, count - 1)
+    return [clock(first + step * i) for i in range(count)]
+
+
+def buckets(values: Iterable[tuple[datetime, float]], first: datetime, step: timedelta, count: int) -> list[float]:
+    """The sums of values by equal steps of time; a step without a value is 0."""
+    sums = [0.0] * count
+    for at, value in values:
+        place = ceil((at - first) / step) if at == first else int((at - first) / step)
+        if 0 <= place < count:
+            sums[place] += value
+    return sums
+
+
+def _open(title: str, width: float, height: float, look: str) -> Markup:
+    text = Markup('<svg class="{}" viewBox="0 0 {} {}" role="img" aria-label="{}"><title>{}</title>')
+    return text.format(look, width, height, title, title)
+
+
+def _line(line: Line, top: float) -> list[Markup]:
+    across, down = (float(LEFT), float(WIDTH - RIGHT)), (float(HEIGHT - BOTTOM), float(TOP))
+    points = _points(line.values, top, across, down)
+    if not points:
+        return []
+    made = [Markup('<path class="line {}" d="{}"/>').format(line.look, points)]
+    if line.filled and None not in line.values:
+        area = f"{points}V{down[0]:.1f}H{across[0]:.1f}Z"
+        made.insert(0, Markup('<path class="area {}" d="{}"/>').format(line.look, area))
+    return made
+
+
+def _points(values: Sequence[float | None], top: float, across: tuple[float, float], down: tuple[float, float]) -> str:
+    step = (across[1] - across[0]) / max(1, len(values) - 1)
+    parts, pen = [], "M"
+    for i, value in enumerate(values):
+        if value is None:
+            pen = "M"
+            continue
+        y = down[0] + (down[1] - down[0]) * min(1.0, value / top)
+        parts.append(f"{pen}{across[0] + i * step:.1f} {y:.1f}")
+        pen = "L"
+    return "".join(parts)
+
+
+def _bar(bar: Bar, x: Callable[[datetime], float], y: float, width: int) -> Markup:
+    start = x(bar.start)
+    if bar.end is None:
+        shape = Markup('<circle class="{}" cx="{:.1f}" cy="{}" r="4"/>').format(bar.look, start, y + 7)
+        after = start + 8
+    elif bar.dashed:
+        shape = Markup('<path class="dash {}" d="M{:.1f} {}H{:.1f}"/>').format(bar.look, start, y + 7, x(bar.end))
+        after = start + 8
+    else:
+        wide = max(3.0, x(bar.end) - start)
+        text = Markup('<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="13" rx="3"/>')
+        shape = text.format(bar.look, start, y + 1, wide)
+        after = start + wide + 6
+    if not bar.note:
+        return shape
+    # A note that would leave the drawing stands before its bar.
+    late = after + 6.2 * len(bar.note) > width
+    note = Markup('<text x="{:.1f}" y="{}" class="{} note">{}</text>')
+    return shape + note.format(start - 6 if late else after, y + 11, "end" if late else "start", escape(bar.note))

@@ -1,0 +1,226 @@
+"""Live figures: one snapshot a second serves every open page of a scope.
+
+A scope is a tenant, or the installation. While somebody looks, its snapshot is read once a second:
+the queues each time, what changes slowly every five or ten seconds. Pages that are drawn and streams
+that are open share it, so two hundred tabs cost the database as much as one.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from ostinato._core.base.errors import OstinatoError
+from ostinato._core.base.log import get_logger
+from ostinato._core.engine import alerts, clock, inspect, schedules, series
+from ostinato._core.engine.alerts import Firing
+from ostinato._core.engine.inspect import DeadLetterGroup, QueueSummary, WorkerSummary
+from ostinato._core.engine.schedules import Upcoming
+from ostinato._core.engine.series import QueueRate, Step
+from ostinato._core.runtime.client import Client
+
+log = get_logger("console")
+
+EVERY_SECONDS = 1.0
+SLOW_SECONDS = 5.0
+SLOWEST_SECONDS = 10.0
+LINGER_SECONDS = 15.0
+"""A scope that nobody looks at is dropped after this long."""
+HOUR = timedelta(hours=1)
+SHOWN = 50
+MOST_SCOPES = 200
+
+Scope = str | None
+"""A tenant; None means the installation."""
+
+
+@dataclass
+class Snapshot:
+    """What the first page shows, at one moment."""
+
+    at: datetime
+    queues: list[QueueSummary] = field(default_factory=list)
+    hour: list[Step] = field(default_factory=list)
+    """The last hour by minutes, those without work left out."""
+    rates: dict[str, QueueRate] = field(default_factory=dict)
+    """What each queue did in the last minutes; empty for a tenant."""
+    workers: list[WorkerSummary] = field(default_factory=list)
+    firings: list[Firing] = field(default_factory=list)
+    dead: list[DeadLetterGroup] = field(default_factory=list)
+    upcoming: list[Upcoming] = field(default_factory=list)
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that could run now."""
+        return sum(queue.ready for queue in self.queues)
+
+    @property
+    def scheduled(self) -> int:
+        """Jobs whose time has not come."""
+        return sum(queue.scheduled for queue in self.queues)
+
+    @property
+    def running(self) -> int:
+        """Jobs that workers hold."""
+        return sum(queue.running for queue in self.queues)
+
+    @property
+    def dead_letters(self) -> int:
+        """Jobs that are not retried any more."""
+        return sum(queue.dead for queue in self.queues)
+
+    @property
+    def about(self) -> bool:
+        """Whether the counts are lower bounds."""
+        return any(queue.capped for queue in self.queues)
+
+    @property
+    def oldest(self) -> float | None:
+        """The longest wait of a job that could run."""
+        return max((queue.oldest_wait for queue in self.queues if queue.oldest_wait is not None), default=None)
+
+    @property
+    def last_minute(self) -> Step | None:
+        """The last whole minute, if anything happened in it."""
+        whole = self.at.replace(second=0, microsecond=0) - timedelta(minutes=1)
+        return next((step for step in self.hour if step.at == whole), None)
+
+    def usually(self, figure: Callable[[Step], float]) -> float:
+        """The median of a figure over the minutes of the hour before the last."""
+        values = sorted([0.0] * max(0, 59 - len(self.hour)) + [figure(step) for step in self.hour[:-1]])
+        return values[len(values) // 2] if values else 0.0
+
+
+Read = Callable[[AsyncConnection[Any]], Awaitable[None]]
+
+
+class Watched:
+    """The snapshot of one scope, kept fresh while somebody looks."""
+
+    def __init__(self, scope: Scope, client: Client) -> None:
+        self.snapshot: Snapshot | None = None
+        self._scope = scope
+        self._client = client
+        self._due = {"slow": 0.0, "slowest": 0.0}
+        self._asked = time.monotonic()
+        self._changed = asyncio.Condition()
+        self._task: asyncio.Task[None] | None = None
+
+    async def now(self) -> Snapshot:
+        """The newest snapshot; the first one is waited for."""
+        self._asked = time.monotonic()
+        if self._task is None or self._task.done():
+            self.snapshot = None
+            self._due = dict.fromkeys(self._due, 0.0)
+            self._task = asyncio.create_task(self._watch(), name="console")
+        async with self._changed:
+            while self.snapshot is None and not self._task.done():
+                await self._changed.wait()
+        if self.snapshot is None:
+            await self._task  # raises what went wrong
+        assert self.snapshot is not None  # noqa: S101 - the task ends only after a snapshot, or an error
+        return self.snapshot
+
+    async def following(self) -> AsyncIterator[Snapshot]:
+        """Each snapshot from now on."""
+        last: datetime | None = None
+        while True:
+            found = await self.now()
+            if found.at != last:
+                last = found.at
+                yield found
+            async with self._changed:
+                await asyncio.wait_for(self._changed.wait(), SLOWEST_SECONDS)
+
+    def stop(self) -> None:
+        """Stop reading."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _watch(self) -> None:
+        try:
+            while time.monotonic() - self._asked < LINGER_SECONDS:
+                try:
+                    await self._read()
+                except OstinatoError as error:
+                    if self.snapshot is None:
+                        raise
+                    log.warning("snapshot_failed", error=error.message)
+                async with self._changed:
+                    self._changed.notify_all()
+                await asyncio.sleep(EVERY_SECONDS)
+        finally:
+            async with self._changed:
+                self._changed.notify_all()
+
+    async def _read(self) -> None:
+        async with reading(self._client, self._scope) as conn:
+            now = await clock.now(conn)
+            new = Snapshot(now) if self.snapshot is None else replace(self.snapshot, at=now)
+            new.queues = await inspect.list_queues(conn)
+            if self._is_due("slow", SLOW_SECONDS):
+                new.hour = await series.list_series(conn, new.at - HOUR, tenant_id=self._scope)
+                new.workers = await inspect.list_workers(conn)
+                new.firings = await _firings(conn, self._scope)
+                if self._scope is None:
+                    since = new.at - timedelta(minutes=5)
+                    new.rates = {rate.queue: rate for rate in await series.queue_rates(conn, since)}
+            if self._is_due("slowest", SLOWEST_SECONDS):
+                new.dead = await inspect.dead_letter_groups(conn, most=SHOWN)
+                new.upcoming = await schedules.upcoming(conn, tenant_id=self._scope, most=8)
+        self.snapshot = new
+
+    def _is_due(self, name: str, seconds: float) -> bool:
+        if time.monotonic() < self._due[name]:
+            return False
+        self._due[name] = time.monotonic() + seconds
+        return True
+
+
+class Live:
+    """The snapshots of all scopes that somebody looks at."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._watched: dict[Scope, Watched] = {}
+
+    def of(self, scope: Scope) -> Watched:
+        """The snapshot of a scope."""
+        if scope not in self._watched:
+            if len(self._watched) >= MOST_SCOPES:
+                self._watched.pop(next(iter(self._watched))).stop()
+            self._watched[scope] = Watched(scope, self._client)
+        return self._watched[scope]
+
+    def stop(self) -> None:
+        """Stop all reading."""
+        for watched in self._watched.values():
+            watched.stop()
+
+
+@asynccontextmanager
+async def reading(client: Client, scope: Scope) -> AsyncIterator[AsyncConnection[Any]]:
+    """A connection that shows one tenant, or the installation."""
+    if scope is None:
+        async with client.connection() as conn:
+            yield conn
+    else:
+        async with client.for_tenant(scope).transaction() as conn:
+            yield conn
+
+
+async def _firings(conn: AsyncConnection[Any], scope: Scope) -> list[Firing]:
+    if scope is None:
+        return await alerts.firings(conn, only_open=True, most=SHOWN)
+    return await alerts.own_firings(conn, only_open=True, most=SHOWN)
+
+
+def event(name: str, value: object) -> bytes:
+    """A server-sent event."""
+    return f"event: {name}\ndata: {json.dumps(value, separators=(',', ':'))}\n\n".encode()

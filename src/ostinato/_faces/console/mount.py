@@ -1,0 +1,85 @@
+"""Adds the console to the API's application: pages, static files, and error pages for browsers."""
+
+from collections.abc import Sequence
+from importlib import resources
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+
+from ostinato._core.base.errors import NotFound, OstinatoError
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.console import signing
+from ostinato._faces.console.doorman import Doorman
+from ostinato._faces.console.live import Live
+from ostinato._faces.console.pages import (
+    apps,
+    dead_letters,
+    events,
+    installation,
+    jobs,
+    now,
+    queues,
+    schedules,
+    story,
+    webhooks,
+)
+from ostinato._faces.console.routes import error_page, view_for
+from ostinato._faces.console.site import STATIC, Entry, Site
+from ostinato._faces.console.text import HERE
+from ostinato._faces.console.view import HOME
+
+TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+KEEP = "public, max-age=31536000, immutable"
+
+MENU = (
+    Entry("Now", "/"),
+    Entry("Jobs", "/jobs"),
+    Entry("Dead letters", "/dead-letters", counts="dead"),
+    Entry("Queues", "/queues"),
+    Entry("Workers", "/workers"),
+    Entry("Schedules", "/schedules"),
+    Entry("Events", "/events"),
+    Entry("Webhooks", "/webhooks"),
+    Entry("Trail", "/trail"),
+    Entry("Alerts", "/alerts", "Installation", "alerts"),
+    Entry("Leases", "/leases", "Installation"),
+    Entry("Machines", "/machines", "Installation"),
+    Entry("Access", "/access", "Installation"),
+)
+PAGES = (now, jobs, dead_letters, queues, schedules, events, webhooks, story, apps, installation)
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+async def front_door(request: Request) -> Response:
+    """Lead to the console."""
+    return RedirectResponse(f"{request.scope.get('root_path', '').rstrip('/')}{HOME}/", 307)
+
+
+@router.get(f"{HOME}/static/{{version}}/{{name}}")
+async def static(name: str) -> Response:
+    """A static file; its address has the version, so that a browser keeps it."""
+    if name not in STATIC:
+        raise NotFound(f"there is no file {name[:100]!r}")
+    content = (resources.files(HERE) / "static" / name).read_bytes()
+    headers = {"Cache-Control": KEEP, "Cross-Origin-Resource-Policy": "same-origin"}
+    return Response(content, headers=headers, media_type=TYPES[name.rpartition(".")[2]])
+
+
+def mount(app: FastAPI, parts: Parts) -> None:
+    """Add the console to an application."""
+    routers: Sequence[APIRouter] = (router, signing.pages, *(module.pages for module in PAGES))
+    live = Live(parts.client)
+    brought = [Entry(app.name.capitalize(), f"/apps/{app.name}", "Applications") for app in parts.apps if app.panels]
+    app.state.site = Site((*MENU, *brought), Doorman(parts.client), live)
+    for each in routers:
+        app.router.routes.extend(each.routes)
+    app.state.lost_page = lost_page
+
+
+async def lost_page(request: Request, error: OstinatoError, status: int) -> Response | None:
+    """The page of an address that leads nowhere; None where no browser asks for a page."""
+    if not request.url.path.startswith(HOME) or "text/html" not in request.headers.get("accept", ""):
+        return None
+    return error_page(await view_for(request), error, status)

@@ -1,0 +1,115 @@
+"""Jobs: a list with filters, whose address is the filter; and one job with its whole story."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, cast, get_args
+
+from fastapi import Query, Response
+
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.engine import inspect, jobs, outbox, steps
+from ostinato._core.engine.jobs import State
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
+from ostinato._faces.api.views import JobId, read_json
+from ostinato._faces.console.pages import job_story
+from ostinato._faces.console.routes import Pages
+from ostinato._faces.console.signing import inside
+from ostinato._faces.console.view import Looking, View
+
+pages = Pages()
+
+PAGE = 50
+STATES = get_args(State)
+LONGEST = 16_384
+MOST_PARTS = 100
+LONGEST_FILTER = 200
+
+Text = Annotated[str, Query(max_length=LONGEST_FILTER)]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What the list is narrowed to."""
+
+    state: str
+    kind: str
+    queue: str
+    correlation: str
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The fields that are set, for addresses."""
+        return {name: value for name in Filter.__slots__ if (value := getattr(self, name))}
+
+
+@pages.page("/jobs", needs=CONSOLE_READ)
+async def list_jobs(
+    view: Looking,
+    *,
+    state: Text = "",
+    kind: Text = "",
+    queue: Text = "",
+    correlation: Text = "",
+    before: Annotated[int | None, Query(ge=1, lt=2**63)] = None,
+) -> Response:
+    """The jobs that match every filter, newest first."""
+    if state and state not in STATES:
+        raise InvalidInput(f"no job is {state!r}", hint=f"Its state is one of: {', '.join(STATES)}.")
+    chosen = Filter(state, kind.strip(), queue.strip(), correlation.strip())
+    async with view.reading() as conn:
+        rows = await inspect.list_jobs(
+            conn,
+            state=cast("State | None", state or None),
+            kind=chosen.kind or None,
+            queue=chosen.queue or None,
+            correlation_id=chosen.correlation or None,
+            tenant_id=view.tenant,
+            before=before,
+            most=PAGE + 1,
+        )
+    older = rows[PAGE - 1].id if len(rows) > PAGE else None
+    return view.page("jobs.html", jobs=rows[:PAGE], chosen=chosen, older=older, first=before is None, states=STATES)
+
+
+@pages.page("/jobs/{job_id:digits}", needs=CONSOLE_READ)
+async def show_job(view: Looking, job_id: JobId) -> Response:
+    """One job: why it waits, its time line, its attempts, what it was given and what it gave."""
+    async with view.reading() as conn:
+        job = await inspect.show_job(conn, job_id, loads=read_json)
+        reasons = await inspect.why(conn, job_id, loads=read_json)
+        runs = await inspect.attempts(conn, job_id, most=MOST_PARTS, longest=LONGEST, loads=read_json)
+        done = await steps.of_job(conn, job_id, most=MOST_PARTS, longest=LONGEST, loads=read_json)
+        part_of = job.correlation_id or f"job-{job_id}"
+        events = await outbox.list_events(conn, correlation_id=part_of, most=MOST_PARTS)
+        trail = await inspect.trail(conn, part_of, tenant_id=view.tenant, most=MOST_PARTS)
+    story = job_story.bars(view, job, runs, done, events)
+    return view.page(
+        "job.html",
+        job=job,
+        reasons=reasons,
+        runs=runs,
+        steps=done,
+        trail=trail,
+        part_of=part_of,
+        story=story,
+        may_act=view.may(ENGINE_WRITE),
+    )
+
+
+@pages.action("/jobs/{job_id:digits}/{verb}", needs=ENGINE_WRITE)
+async def act(view: Looking, job_id: JobId, verb: Literal["cancel", "retry"]) -> Response:
+    """Cancel a job, or run it now."""
+    words = view.words.gettext
+    async with view.reading() as conn:
+        if verb == "cancel":
+            was = await jobs.cancel(conn, job_id, view.form.get("reason") or "cancelled on the console")
+            said = words("The worker is asked to stop it.") if was == "running" else words("The job is cancelled.")
+        else:
+            await jobs.retry(conn, job_id)
+            said = words("The job runs as soon as a worker is free.")
+    return _back(view, said, job_id)
+
+
+def _back(view: View, said: str, job_id: int) -> Response:
+    response = view.see(f"/jobs/{job_id}", said)
+    response.headers["location"] = inside(view, view.form.get("next", "")) or response.headers["location"]
+    return response

@@ -1,0 +1,130 @@
+"""Now: what a person on call wants to see in five seconds."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+
+from fastapi import Response
+from fastapi.responses import StreamingResponse
+
+from ostinato._core.engine.inspect import QueueSummary
+from ostinato._core.engine.series import Step
+from ostinato._faces.api.permissions import CONSOLE_READ
+from ostinato._faces.console import draw
+from ostinato._faces.console.live import Snapshot, event
+from ostinato._faces.console.routes import Pages
+from ostinato._faces.console.text import LANGUAGES, Language
+from ostinato._faces.console.view import HEADERS, Looking, View
+
+pages = Pages()
+
+MINUTES = 60
+BUSY = 0.95
+
+
+@pages.page("/", needs=CONSOLE_READ)
+async def now(view: Looking) -> Response:
+    """The first page."""
+    found = await view.site.live.of(view.tenant).now()
+    return view.page(
+        "now.html",
+        now=found,
+        chart=chart(view, found),
+        figures=figures(view.words, found),
+        state_of=state_of,
+        usually=found.usually(lambda step: step.failed),
+    )
+
+
+@pages.page("/live", needs=CONSOLE_READ)
+async def live(view: Looking) -> Response:
+    """The figures of the first page as they change, for a script."""
+    headers = {**HEADERS, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(view), headers=headers, media_type="text/event-stream")
+
+
+async def _events(view: View) -> AsyncIterator[bytes]:
+    shape: object = None
+    languages = [view.site.language(code) for code in LANGUAGES]
+    async for found in view.site.live.of(view.tenant).following():
+        seen = _shape(found)
+        if shape is not None and seen != shape:
+            yield event("changed", {})
+        shape = seen
+        yield event("figures", {words.code: figures(words, found) for words in languages})
+
+
+def _shape(found: Snapshot) -> object:
+    """What a page has to be drawn anew for: rows that come and go, and lines of the chart."""
+    return (
+        [(queue.name, queue.paused) for queue in found.queues],
+        [firing.id for firing in found.firings],
+        [(group.signature, group.kind) for group in found.dead],
+        [(each.tenant_id, each.name, each.next_at) for each in found.upcoming],
+        found.hour[-1].at if found.hour else None,
+    )
+
+
+def figures(words: Language, found: Snapshot) -> dict[str, str]:
+    """The figures of the page as texts, by the name that its places have."""
+    last = found.last_minute
+    about = "≥ " if found.about else ""
+    texts = {
+        "waiting": about + words.number(found.waiting),
+        "oldest": words.span(found.oldest),
+        "running": words.number(found.running),
+        "done": words.number(last.done if last else 0),
+        "p99": words.span(last.p99 if last else None),
+        "failing": words.number(last.failed if last else 0),
+        "dead": about + words.number(found.dead_letters),
+        "scheduled": about + words.number(found.scheduled),
+    }
+    for queue in found.queues:
+        texts |= {
+            f"{queue.name}:ready": words.number(queue.ready),
+            f"{queue.name}:oldest": words.span(queue.oldest_wait),
+            f"{queue.name}:running": words.number(queue.running),
+            f"{queue.name}:rate": words.number(rate_of(found, queue)),
+        }
+    return texts
+
+
+def rate_of(found: Snapshot, queue: QueueSummary) -> float | None:
+    """Jobs of a queue that were done a second, over the last minutes."""
+    rate = found.rates.get(queue.name)
+    return None if rate is None else rate.done / 300
+
+
+def state_of(queue: QueueSummary) -> tuple[str, str]:
+    """How a queue stands, as a word and its colour."""
+    if queue.paused:
+        return "paused", "info"
+    if queue.ready and not queue.workers:
+        return "nobody serves it", "bad"
+    if queue.concurrency is not None and queue.ready and queue.running >= BUSY * queue.concurrency:
+        return "at its limit", "warn"
+    if queue.ready or queue.running:
+        return "flowing", "accent"
+    return "quiet", "soft"
+
+
+def chart(view: View, found: Snapshot) -> object:
+    """What came in and what was done a second, over the last hour."""
+    first = found.at.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES)
+    steps = {step.at: step for step in found.hour}
+
+    def values(of: str) -> list[float | None]:
+        return [_a_second(steps.get(first + timedelta(minutes=i)), of) for i in range(MINUTES)]
+
+    words = view.words
+
+    def at(moment: datetime) -> str:
+        return f"{view.clock.local(moment):%H:%M}"
+
+    lines = [draw.Line("started", values("first"), "a", filled=True), draw.Line("done", values("done"), "b")]
+    lines.append(draw.Line("failed", values("failed"), "c"))
+    title = words.gettext("Started and done a second, last hour")
+    return draw.chart(title, lines, draw.ticks_of(first, found.at, 3, at), words.number)
+
+
+def _a_second(step: Step | None, of: str) -> float:
+    return 0.0 if step is None else getattr(step, of) / 60

@@ -1,0 +1,46 @@
+"""Queues: depth, limits and who serves them. Workers: their beats, and what they hold."""
+
+from typing import Literal
+
+from fastapi import Response
+
+from ostinato._core.engine import inspect, queues
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
+from ostinato._faces.console.pages.now import rate_of, state_of
+from ostinato._faces.console.routes import Pages
+from ostinato._faces.console.view import Looking, View
+
+pages = Pages()
+
+
+@pages.page("/queues", needs=CONSOLE_READ)
+async def list_queues(view: Looking) -> Response:
+    """Every queue."""
+    found = await view.site.live.of(view.tenant).now()
+    return view.page("queues.html", now=found, rate_of=rate_of, state_of=state_of, may_act=_may_act(view))
+
+
+@pages.action("/queues/{name}/{verb}", needs=ENGINE_WRITE)
+async def act(view: Looking, name: str, verb: Literal["pause", "resume"]) -> Response:
+    """Pause a queue, or let it go on: for the whole installation, so a tenant cannot."""
+    view.check_installation()
+    words = view.words.gettext
+    async with view.reading() as conn:
+        if verb == "pause":
+            await queues.pause(conn, name)
+        else:
+            await queues.resume(conn, name)
+    said = words("Nothing more is claimed from %(queue)s.") if verb == "pause" else words("%(queue)s goes on.")
+    return view.see("/queues", said % {"queue": name})
+
+
+@pages.page("/workers", needs=CONSOLE_READ)
+async def list_workers(view: Looking) -> Response:
+    """Every worker, the longest silent first."""
+    async with view.reading() as conn:
+        found = await inspect.list_workers(conn)
+    return view.page("workers.html", workers=found)
+
+
+def _may_act(view: View) -> bool:
+    return view.sees_all and view.may(ENGINE_WRITE)

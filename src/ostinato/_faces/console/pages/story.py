@@ -1,0 +1,64 @@
+"""Trail: one correlation id as a drawn time line. And the box that finds things."""
+
+import re
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from ostinato._core.engine import inspect
+from ostinato._core.engine.inspect import TrailLine
+from ostinato._faces.api.permissions import CONSOLE_READ
+from ostinato._faces.console import draw
+from ostinato._faces.console.draw import Bar
+from ostinato._faces.console.routes import Pages
+from ostinato._faces.console.view import Looking, View
+
+pages = Pages()
+
+MOST_LINES = 500
+MOST_DRAWN = 40
+BAD = {"failed", "dead", "lost", "buried", "refused"}
+GOOD = {"done", "delivered", "kept", "fired"}
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_KIND = re.compile(r"[a-z][a-z0-9_]*\.[a-z0-9_.]+")
+
+
+@pages.page("/trail", needs=CONSOLE_READ)
+async def ask(view: Looking) -> Response:
+    """The page that asks for a correlation id."""
+    return view.page("trail.html", part_of="", lines=[], story=None)
+
+
+@pages.page("/trail/{part_of:path}", needs=CONSOLE_READ)
+async def trail(view: Looking, part_of: str) -> Response:
+    """Everything that happened for a correlation id."""
+    async with view.reading() as conn:
+        lines = await inspect.trail(conn, part_of[:200], tenant_id=view.tenant, most=MOST_LINES)
+    return view.page("trail.html", part_of=part_of[:200], lines=lines, story=_story(view, lines))
+
+
+@pages.page("/find", needs=CONSOLE_READ)
+async def find(view: Looking, q: Annotated[str, Query(max_length=20_000)] = "") -> Response:
+    """Lead to what was asked for: a job by its id, a kind, or a correlation id."""
+    asked = q.strip()
+    if _NUMBER.fullmatch(asked):
+        return view.see(f"/jobs/{int(asked)}")
+    if _KIND.fullmatch(asked) and len(asked) <= 200:  # noqa: PLR2004 - the longest name
+        return view.see("/jobs", kind=asked)
+    if asked and len(asked) <= 200:  # noqa: PLR2004 - as above
+        return view.see("/jobs", correlation=asked)
+    return view.page("find.html", status=422 if asked else 200, asked=asked[:200])
+
+
+def _story(view: View, lines: list[TrailLine]) -> object:
+    bars = [
+        Bar(
+            f"{view.words.gettext(line.source)} {line.what}"[:28],
+            line.at,
+            None,
+            "bad" if line.state in BAD else "ok" if line.state in GOOD else "accent",
+            view.words.gettext(line.state),
+        )
+        for line in lines[:MOST_DRAWN]
+    ]
+    return draw.timeline(view.words.gettext("Trail"), bars, lambda at: f"{view.clock.local(at):%H:%M:%S}")

@@ -1,0 +1,130 @@
+"""Routers of pages: a page declares its permission, and its errors are pages too.
+
+pages = Pages()
+
+@pages.page("/queues", needs=CONSOLE_READ)
+async def queues(view: Looking) -> Response: ...
+
+@pages.action("/queues/{name}/pause", needs=ENGINE_WRITE)       # a form that was sent
+async def pause(view: Looking, name: str) -> Response: ...
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from fastapi.routing import APIRoute
+
+from ostinato._core.base import flow
+from ostinato._core.base.errors import InvalidInput, OstinatoError, Unauthenticated
+from ostinato._core.web.permissions import Permission
+from ostinato._core.web.problems import field_errors, title_of
+from ostinato._faces.console.doorman import check_origin, check_token
+from ostinato._faces.console.site import site_of
+from ostinato._faces.console.view import HOME, Prefs, View, read_form
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+TOKEN = "token"  # noqa: S105 - the name of a field
+LONGEST_NEXT = 2_000
+
+
+class PageRoute(APIRoute):
+    """A route that knows its viewer, and draws its errors."""
+
+    needs: Permission | None = None
+    reads_form: bool = False
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler: it finds the session, checks the permission and the form, and draws errors."""
+        handler = super().get_route_handler()
+
+        async def looking(request: Request) -> Response:
+            view = await view_for(request)
+            request.state.view = view
+            try:
+                if self.reads_form:
+                    check_origin(request)
+                    view.form = await read_form(request)
+                if self.needs is not None:
+                    if view.visit is None:
+                        return _to_sign_in(view)
+                    self.needs.check(view.roles)
+                    if self.reads_form:
+                        check_token(view.visit, view.form.get(TOKEN, ""))
+                if view.visit is not None:
+                    await _look_around(view)
+                return await handler(request)
+            except RequestValidationError as error:
+                faults = field_errors(error.errors())
+                said = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:5])
+                return error_page(view, InvalidInput(f"the address is not valid: {said}"))
+            except Unauthenticated:
+                return _to_sign_in(view)
+            except OstinatoError as error:
+                return error_page(view, error)
+
+        return looking
+
+
+class Pages(APIRouter):
+    """A router of pages, below `/console`."""
+
+    def __init__(self, prefix: str = "") -> None:
+        super().__init__(prefix=f"{HOME}{prefix}", route_class=PageRoute, include_in_schema=False)
+
+    def page(self, path: str, *, needs: Permission | None) -> Callable[[Endpoint], Endpoint]:
+        """Make a function the page at a path; without a permission everybody may see it."""
+        return self._declare("GET", path, needs)
+
+    def action(self, path: str, *, needs: Permission | None) -> Callable[[Endpoint], Endpoint]:
+        """Make a function the answer to a form that is sent to a path."""
+        return self._declare("POST", path, needs)
+
+    def _declare(self, method: str, path: str, needs: Permission | None) -> Callable[[Endpoint], Endpoint]:
+        declare = self.api_route(path, methods=[method], response_model=None)
+
+        def decorate(endpoint: Endpoint) -> Endpoint:
+            declare(endpoint)
+            made = self.routes[-1]
+            assert isinstance(made, PageRoute)  # noqa: S101 - the class of our routes
+            made.needs, made.reads_form = needs, method == "POST"
+            return endpoint
+
+        return decorate
+
+
+async def view_for(request: Request) -> View:
+    """The view of a request: its session, and what its reader prefers."""
+    site, prefs = site_of(request), Prefs.of(request)
+    visit = await site.doorman.find(request)
+    return View(request, visit, prefs, site.language(prefs.language))
+
+
+async def _look_around(view: View) -> None:
+    """Set what every page shows: the database's time, and the figures behind the lines of the menu."""
+    found = await view.site.live.of(view.tenant).now()
+    view.now = found.at
+    view.badges = {"dead": found.dead_letters, "alerts": sum(each.state == "firing" for each in found.firings)}
+
+
+def error_page(view: View, error: OstinatoError, status: int | None = None) -> Response:
+    """Draw an error: what, and what to do."""
+    view.request.state.error_code = type(error).code
+    return view.page(
+        "error.html",
+        status=status or type(error).status or 500,
+        title=title_of(type(error)),
+        error=error,
+        correlation_id=flow.current_correlation(),
+    )
+
+
+def _to_sign_in(view: View) -> Response:
+    asked = view.request.url
+    path = f"{asked.path}?{asked.query}" if asked.query else asked.path
+    here = path if view.request.method == "GET" and len(path) <= LONGEST_NEXT else view.at("/")
+    return RedirectResponse(f"{view.at('/sign-in')}?next={quote(here, safe='')}", 303)

@@ -1,0 +1,89 @@
+"""The site: which pages there are, in which order, and the templates that draw them.
+
+The engine's pages are listed in `pages`; an application adds its own by `App(pages="module:PAGES")`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib import resources
+from typing import TYPE_CHECKING, Any, cast
+
+from fastapi import Request
+from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined, select_autoescape
+from jinja2.loaders import BaseLoader, ChoiceLoader
+
+from ostinato._faces.console import draw
+from ostinato._faces.console.doorman import Doorman
+from ostinato._faces.console.live import Live
+from ostinato._faces.console.text import HERE, LANGUAGES, Language, language
+
+if TYPE_CHECKING:
+    from ostinato._faces.console.view import View
+
+STATIC = ("console.css", "console.js", "icon.svg")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the menu."""
+
+    title: str
+    path: str
+    group: str = ""
+    """The heading that it stands under: "", Applications or Installation."""
+    counts: str = ""
+    """The figure of `Badges` that stands behind it."""
+
+
+@dataclass
+class Site:
+    """What all pages share in a process."""
+
+    menu: Sequence[Entry]
+    doorman: Doorman
+    live: Live
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """The packages of applications that have templates and catalogues, by the name of the application."""
+
+    def __post_init__(self) -> None:
+        own = PackageLoader(HERE)
+        others: dict[str, BaseLoader] = {name: PackageLoader(package) for name, package in self.packages.items()}
+        loader = ChoiceLoader([own, PrefixLoader(others)])
+        self._environments = {code: self._environment(code, loader) for code in LANGUAGES}
+        self.version = _version()
+
+    def language(self, code: str) -> Language:
+        """A language, with the catalogues of the applications."""
+        return language(code, tuple(self.packages.values()))
+
+    def render(self, template: str, *, view: "View", **context: object) -> str:
+        """Draw a page in the language of its reader."""
+        made = self._environments[view.prefs.language].get_template(template)
+        return made.render(view=view, site=self, clock=view.clock, words=view.words, at=view.at, **context)
+
+    def _environment(self, code: str, loader: BaseLoader) -> Environment:
+        words = self.language(code)
+        made = Environment(
+            loader=loader,
+            autoescape=select_autoescape(default=True),
+            undefined=StrictUndefined,
+            extensions=["jinja2.ext.i18n"],
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        cast("Any", made).install_gettext_callables(words.gettext, words.ngettext, newstyle=True)
+        made.filters |= {"number": words.number, "span": words.span, "bytes": words.bytes}
+        made.globals |= {"draw": draw}
+        return made
+
+
+def site_of(request: Request) -> Site:
+    """The site of the process that serves this request."""
+    return cast("Site", request.app.state.site)
+
+
+def _version() -> str:
+    """A short text that changes with the static files, so that browsers may keep them for long."""
+    files = resources.files(HERE) / "static"
+    return sha256(b"".join((files / name).read_bytes() for name in STATIC)).hexdigest()[:12]

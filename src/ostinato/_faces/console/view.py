@@ -1,0 +1,236 @@
+"""What a page gets: who looks, in which language and zone, and how to answer.
+
+@pages.page("/queues", needs=CONSOLE_READ)
+async def queues(view: Looking) -> Response:
+    async with view.reading() as conn:
+        rows = await inspect.list_queues(conn)
+    return view.page("queues.html", queues=rows)
+
+A page reads in a transaction of the viewer's tenant; the installation's operators may read all
+tenants. A form comes with the token of its session, and is answered by a redirect.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, Any, cast
+from urllib.parse import parse_qsl, quote
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from fastapi import Depends, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from psycopg import AsyncConnection
+
+from ostinato._core.base.errors import Forbidden, InvalidInput
+from ostinato._core.web.caller import Caller
+from ostinato._core.web.permissions import Permission
+from ostinato._faces.api.parts import Parts, parts_of
+from ostinato._faces.console.doorman import Visit, is_secure
+from ostinato._faces.console.site import Site, site_of
+from ostinato._faces.console.text import LANGUAGES, Clock, Language, preferred
+
+HOME = "/console"
+INSTALLATION = "installation"
+"""The role of operators who see all tenants."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self';"
+    " connect-src 'self'; object-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none';"
+    " base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+HSTS = "max-age=31536000"
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+FLASH = "ostinato-said"
+LONGEST_FLASH = 1_000
+LARGEST_FORM = 65_536
+MOST_FIELDS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Prefs:
+    """What a reader prefers, from cookies that hold nothing secret."""
+
+    language: str
+    zone: ZoneInfo
+    theme: str
+    """light, dark, or auto: as the system wishes."""
+    tenant: str | None
+    """The tenant that an operator of the installation looks at; None means all."""
+
+    @classmethod
+    def of(cls, request: Request) -> "Prefs":
+        """Read them; what is missing or unknown is as the browser says, or a default."""
+        given = request.cookies
+        code = given.get("ostinato-language", "")
+        theme = given.get("ostinato-theme", "")
+        return cls(
+            code if code in LANGUAGES else preferred(request.headers.get("accept-language", "")),
+            zone_of(given.get("ostinato-zone", "")) or ZoneInfo("UTC"),
+            theme if theme in {"light", "dark"} else "auto",
+            given.get("ostinato-tenant") or None,
+        )
+
+
+@dataclass
+class View:
+    """One request for a page."""
+
+    request: Request
+    visit: Visit | None
+    prefs: Prefs
+    words: Language
+    form: Mapping[str, str] = field(default_factory=dict)
+    """The fields of the form that was sent, the last of each name."""
+    badges: Mapping[str, int] = field(default_factory=dict)
+    """The figures behind the lines of the menu."""
+    now: datetime = LONG_AGO
+    """The database's time, known once somebody is signed in."""
+
+    @property
+    def here(self) -> str:
+        """The address of this page, to come back to."""
+        url = self.request.url
+        return f"{url.path}?{url.query}" if url.query else url.path
+
+    @property
+    def parts(self) -> Parts:
+        """The parts of this process."""
+        return parts_of(self.request)
+
+    @property
+    def site(self) -> Site:
+        """The pages that there are."""
+        return site_of(self.request)
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether the viewer is an operator of the installation."""
+        return self.visit is not None and self.visit.session.tenant_id is None
+
+    @property
+    def tenant(self) -> str | None:
+        """The tenant that is looked at; None means all of them."""
+        if self.visit is None:
+            return None
+        return self.visit.session.tenant_id or self.prefs.tenant
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles of the viewer."""
+        return frozenset() if self.visit is None else frozenset(self.visit.session.roles)
+
+    @property
+    def clock(self) -> Clock:
+        """How the viewer sees times."""
+        return Clock(self.words, self.prefs.zone, self.now)
+
+    def may(self, permission: Permission) -> bool:
+        """Whether the viewer has a permission."""
+        return not self.roles.isdisjoint(permission.roles)
+
+    def check_installation(self) -> None:
+        """Refuse what concerns all tenants to the operators of one."""
+        if not self.sees_all:
+            raise Forbidden(
+                "this concerns every tenant of the installation",
+                hint=f"Sign in with a key that has the role {INSTALLATION!r}.",
+            )
+
+    def caller(self, tenant: str) -> Caller:
+        """The viewer as a caller of the API, for one tenant."""
+        assert self.visit is not None  # noqa: S101 - only pages for signed-in people ask
+        session = self.visit.session
+        return Caller(tenant, session.subject, self.roles, self.parts.client, session.key_id)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A connection that shows what the viewer may see: one tenant, or the installation."""
+        if self.tenant is None:
+            async with self.parts.client.connection() as conn:
+                yield conn
+        else:
+            async with self.caller(self.tenant).transaction() as conn:
+                yield conn
+
+    def at(self, path: str = "", **query: object) -> str:
+        """The address of a page, below the prefix that a proxy may have put in front."""
+        given = {name: value for name, value in query.items() if value not in {None, ""}}
+        asked = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in given.items())
+        root = self.request.scope.get("root_path", "").rstrip("/")
+        return f"{root}{HOME}{path}" + (f"?{asked}" if asked else "")
+
+    def page(self, template: str, *, status: int = 200, **context: object) -> Response:
+        """Answer with a page."""
+        said = _read_flash(self.request)
+        text = self.site.render(template, view=self, said=said, **context)
+        response = HTMLResponse(text, status)
+        self._protect(response)
+        if said is not None:
+            response.delete_cookie(FLASH, path="/")
+        return response
+
+    def see(self, path: str, said: str | None = None, *, bad: bool = False, **query: object) -> Response:
+        """Answer a form: go to a page, which shows `said` once."""
+        response = RedirectResponse(self.at(path, **query), 303)
+        self._protect(response)
+        if said is not None:
+            text = json.dumps([said[:LONGEST_FLASH], bad])
+            value = base64.urlsafe_b64encode(text.encode()).decode()
+            response.set_cookie(FLASH, value, max_age=60, httponly=True, samesite="strict")
+        return response
+
+    def _protect(self, response: Response) -> None:
+        response.headers.update(HEADERS)
+        if is_secure(self.request):
+            response.headers["Strict-Transport-Security"] = HSTS
+
+
+def view_of(request: Request) -> View:
+    """The view of the request that a page serves."""
+    return cast("View", request.state.view)
+
+
+Looking = Annotated[View, Depends(view_of)]
+"""A parameter of a page: who looks, and how to answer."""
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """The fields of a form. Only the encoding that plain forms use is taken."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise InvalidInput(f"a form of the type {kind[:100]!r} is not taken", hint="Send it from its page.")
+    body = await request.body()
+    if len(body) > LARGEST_FORM:
+        raise InvalidInput(f"the form has {len(body):,} bytes, more than {LARGEST_FORM:,}", hint="Send less at once.")
+    try:
+        fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+    except ValueError:
+        raise InvalidInput("the form cannot be read", hint="Send it from its page.") from None
+    return {name: value.replace("\0", "") for name, value in fields}
+
+
+def zone_of(name: str) -> ZoneInfo | None:
+    """The zone of that name, if there is one."""
+    try:
+        return ZoneInfo(name) if name else None
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return None
+
+
+def _read_flash(request: Request) -> tuple[str, bool] | None:
+    try:
+        text, bad = json.loads(base64.urlsafe_b64decode(request.cookies[FLASH]))
+        return str(text)[:LONGEST_FLASH], bool(bad)
+    except (KeyError, ValueError, TypeError, binascii.Error):
+        return None

@@ -1,0 +1,150 @@
+"""Who sees what, and who may act: readers, operators, tenants, the installation."""
+
+import pytest
+
+from ostinato import App, Context
+from ostinato._core.engine import queues
+from ostinato._core.engine.inspect import list_queues, show_job
+from tests.api.conftest import Api
+from tests.console.conftest import Console
+
+shop = App("shop")
+HOSTILE = "<script>alert('x')</script>"
+
+
+@shop.job(queue="orders")
+async def pay(ctx: Context, card: str) -> None: ...
+
+
+async def enqueue(api: Api, tenant: str, card: str = "secret-card") -> int:
+    return await api.parts.client.for_tenant(tenant).enqueue("shop.pay", {"card": card})
+
+
+async def test_a_tenant_sees_nothing_of_another(console: Console, api: Api) -> None:
+    job = await enqueue(api, "globex")
+    visitor = await console.visitor("acme", "admin")
+
+    shown = await visitor.get(f"/jobs/{job}")
+
+    assert shown.status_code == 404
+    assert "globex" not in shown.text
+    for path in ("/", "/jobs", "/queues", "/dead-letters", "/events", "/access"):
+        assert "globex" not in (await visitor.get(path)).text
+    acted = await visitor.send(f"/jobs/{job}/cancel")
+    assert acted.status_code == 404
+    async with api.parts.client.connection() as conn:
+        assert (await show_job(conn, job)).state == "ready"
+
+
+async def test_the_installation_sees_all_tenants_or_one(console: Console, api: Api) -> None:
+    await enqueue(api, "globex")
+    await enqueue(api, "acme")
+    visitor = await console.visitor("acme", "ops", "installation")
+
+    every = await visitor.text("/jobs")
+    await visitor.http.post("/console/prefer", data={"tenant": "globex"})
+    one = await visitor.text("/jobs")
+
+    assert "globex" in every
+    assert "acme" in every
+    assert one.count("shop.pay") == 1
+
+
+async def test_a_tenant_cannot_choose_another_tenant(console: Console, api: Api) -> None:
+    await enqueue(api, "globex")
+    visitor = await console.visitor("acme", "admin")
+
+    visitor.http.cookies.set("ostinato-tenant", "globex")
+
+    assert "shop.pay" not in await visitor.text("/jobs")
+
+
+async def test_a_reader_cannot_act_and_sees_no_arguments(console: Console, api: Api) -> None:
+    job = await enqueue(api, "acme")
+    reader = await console.visitor("acme", "reader")
+
+    page = await reader.get(f"/jobs/{job}")
+    acted = await reader.send(f"/jobs/{job}/cancel")
+
+    assert page.status_code == 200
+    assert "secret-card" not in page.text
+    assert "Cancel" not in page.text
+    assert acted.status_code == 403
+    async with api.parts.client.connection() as conn:
+        assert (await show_job(conn, job)).state == "ready"
+
+
+async def test_an_operator_cancels_a_job_and_runs_it_again(console: Console, api: Api) -> None:
+    job = await enqueue(api, "acme")
+    operator = await console.visitor("acme", "ops")
+
+    await operator.send(f"/jobs/{job}/cancel")
+
+    assert "The job is cancelled." in await operator.text(f"/jobs/{job}")
+    assert "The job is cancelled." not in await operator.text(f"/jobs/{job}")  # said once
+    await operator.send(f"/jobs/{job}/retry")
+    async with api.parts.client.connection() as conn:
+        assert (await show_job(conn, job)).state == "ready"
+
+
+async def test_only_the_installation_pauses_a_queue(console: Console, api: Api) -> None:
+    await enqueue(api, "acme")
+    async with api.parts.client.connection() as conn:
+        await queues.configure(conn, queues.Queue("orders"))
+    tenant = await console.visitor("acme", "admin")
+    operator = await console.visitor("acme", "ops", "installation")
+
+    refused = await tenant.send("/queues/orders/pause")
+    taken = await operator.send("/queues/orders/pause")
+
+    assert refused.status_code == 403
+    assert taken.status_code == 303
+    async with api.parts.client.connection() as conn:
+        assert [queue.paused for queue in await list_queues(conn) if queue.name == "orders"] == [True]
+
+
+async def test_only_an_administrator_sees_the_keys(console: Console) -> None:
+    assert (await (await console.visitor("acme", "ops")).get("/access")).status_code == 403
+    assert "ost_" in await (await console.visitor("acme", "admin")).text("/access")
+
+
+async def test_text_that_others_chose_is_never_a_part_of_the_page(console: Console, api: Api) -> None:
+    job = await enqueue(api, "acme", HOSTILE)
+    await api.parts.client.for_tenant("acme").enqueue(HOSTILE, {}, queue=HOSTILE[:60])
+    visitor = await console.visitor("acme", "admin", subject="<img src=x onerror=alert(1)>")
+
+    for path in ("/", "/jobs", f"/jobs/{job}", "/queues", "/access", f"/trail/{HOSTILE}", f"/find?q={HOSTILE * 99}"):
+        page = (await visitor.get(path)).text
+        assert "<script>" not in page
+        assert "<img src=x" not in page
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/jobs?state=gone", "no job is"),
+        ("/jobs?before=x", "not valid"),
+        ("/jobs?before=99999999999999999999999", "not valid"),
+        ("/jobs/1", "no job 1"),
+        ("/jobs/99999999999999999999999", "nothing at"),
+        ("/schedules/acme/none", "none"),
+        ("/webhooks/acme/none", "none"),
+        ("/events/1", "event"),
+        ("/nowhere", "nothing at"),
+    ],
+)
+async def test_bad_input_gets_a_page_that_says_what_to_do(console: Console, path: str, said: str) -> None:
+    visitor = await console.visitor("acme", "admin", "installation")
+
+    answer = await visitor.get(path)
+
+    assert 400 <= answer.status_code < 500
+    assert answer.headers["content-type"].startswith("text/html")
+    assert said in answer.text.lower()
+
+
+async def test_ten_kilobytes_in_the_search_box_are_refused_kindly(console: Console) -> None:
+    answer = await (await console.visitor()).get("/find", q="x" * 10_000)
+
+    assert answer.status_code == 422
+    assert "Write the id of a job" in answer.text
