@@ -26,6 +26,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import Forbidden, InvalidInput
+from ostinato._core.engine import audit
 from ostinato._core.web.caller import Caller
 from ostinato._core.web.permissions import Permission
 from ostinato._faces.api.parts import Parts, parts_of
@@ -162,6 +163,33 @@ class View:
         else:
             async with self.caller(self.tenant).transaction() as conn:
                 yield conn
+
+    @asynccontextmanager
+    async def acting(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction in which the viewer acts; the audit records who, and the reason of the form."""
+        if self.tenant is not None:
+            async with self.caller(self.tenant).transaction() as conn:
+                await audit.act_as(conn, reason=self.reason)
+                yield conn
+            return
+        async with self.administering() as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def administering(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction with the rights of this process, for what a tenant's role cannot reach.
+
+        Each verb in it has to be given the tenant that the viewer may act for.
+        """
+        assert self.visit is not None  # noqa: S101 - only pages for signed-in people ask
+        async with self.parts.client.transaction() as conn:
+            await audit.act_as(conn, self.visit.session.subject, reason=self.reason)
+            yield conn
+
+    @property
+    def reason(self) -> str | None:
+        """Why the viewer acts, as the form says."""
+        return self.form.get("reason", "").strip()[:LONGEST_FLASH] or None
 
     def at(self, path: str = "", **query: object) -> str:
         """The address of a page, below the prefix that a proxy may have put in front."""

@@ -53,7 +53,7 @@ async def redrive(view: Looking) -> Response:
     given = view.form.get("most", "1")
     if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= MOST_AT_ONCE:
         raise InvalidInput(f"{given[:20]!r} dead letters cannot be run again", hint=f"Choose 1 to {MOST_AT_ONCE:,}.")
-    async with view.reading() as conn:
+    async with view.acting() as conn:
         found = await jobs.redrive(
             conn, kind=view.form.get("kind") or None, signature=view.form.get("signature"), most=int(given)
         )

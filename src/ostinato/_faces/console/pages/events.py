@@ -77,7 +77,7 @@ async def act(view: Looking, name: str, verb: Literal["pause", "resume", "redeli
     """Pause a subscription, let it go on, deliver what it gave up again, or replay the log from a position."""
     view.check_installation()
     words = view.words
-    async with view.reading() as conn:
+    async with view.acting() as conn:
         match verb:
             case "pause":
                 await subscriptions.pause(conn, name)

@@ -7,7 +7,7 @@ from fastapi import Response
 from psycopg import AsyncConnection
 
 from ostinato._core.base.machine import Machine
-from ostinato._core.engine import alerts, keys, leases, sessions
+from ostinato._core.engine import alerts, audit, keys, leases, sessions
 from ostinato._core.runtime.named import named
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_ADMIN
 from ostinato._faces.console.routes import Pages
@@ -52,13 +52,15 @@ async def access(view: Looking) -> Response:
     ENGINE_ADMIN.check(view.roles)
     async with view.parts.client.connection() as conn:
         found = await _access(conn, view)
-    return view.page("access.html", keys=found.keys, sessions=found.sessions)
+    async with view.reading() as conn:
+        entries = await audit.list_entries(conn, tenant_id=view.tenant, most=MOST)
+    return view.page("access.html", keys=found.keys, sessions=found.sessions, entries=entries)
 
 
 @pages.action("/access/keys/{key_id:digits}/revoke", needs=ENGINE_ADMIN)
 async def revoke(view: Looking, key_id: int) -> Response:
     """End a key, and the sessions that it opened."""
-    async with view.parts.client.connection() as conn:
+    async with view.administering() as conn:
         found = await keys.revoke(conn, key_id, tenant_id=view.visit.session.tenant_id if view.visit else "")
     return view.see("/access", view.words.gettext("The key %(key)s is revoked.") % {"key": found.prefix})
 
@@ -66,8 +68,9 @@ async def revoke(view: Looking, key_id: int) -> Response:
 @pages.action("/access/sessions/{session_id:digits}/close", needs=ENGINE_ADMIN)
 async def close(view: Looking, session_id: int) -> Response:
     """End a session."""
-    async with view.parts.client.connection() as conn:
+    async with view.administering() as conn:
         await sessions.close(conn, session_id, tenant_id=view.visit.session.tenant_id if view.visit else "")
+        await audit.note(conn, "close", "session", str(session_id), tenant_id=view.tenant)
     return view.see("/access", view.words.gettext("The session is closed."))
 
 

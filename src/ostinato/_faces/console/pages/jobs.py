@@ -99,7 +99,7 @@ async def show_job(view: Looking, job_id: JobId) -> Response:
 async def act(view: Looking, job_id: JobId, verb: Literal["cancel", "retry"]) -> Response:
     """Cancel a job, or run it now."""
     words = view.words.gettext
-    async with view.reading() as conn:
+    async with view.acting() as conn:
         if verb == "cancel":
             was = await jobs.cancel(conn, job_id, view.form.get("reason") or "cancelled on the console")
             said = words("The worker is asked to stop it.") if was == "running" else words("The job is cancelled.")

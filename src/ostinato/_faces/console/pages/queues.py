@@ -25,7 +25,7 @@ async def act(view: Looking, name: str, verb: Literal["pause", "resume"]) -> Res
     """Pause a queue, or let it go on: for the whole installation, so a tenant cannot."""
     view.check_installation()
     words = view.words.gettext
-    async with view.reading() as conn:
+    async with view.acting() as conn:
         if verb == "pause":
             await queues.pause(conn, name)
         else:

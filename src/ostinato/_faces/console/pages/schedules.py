@@ -79,7 +79,7 @@ async def show_schedule(
 async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "resume"]) -> Response:
     """Pause a schedule, or let it go on."""
     words = view.words.gettext
-    async with view.reading() as conn:
+    async with view.acting() as conn:
         if verb == "pause":
             await schedules.pause(conn, name, tenant_id=tenant)
             said = words("The schedule is paused.")

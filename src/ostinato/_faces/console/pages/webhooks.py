@@ -23,7 +23,7 @@ async def _reading(view: View, tenant: str | None) -> AsyncIterator[AsyncConnect
     """A connection that may read endpoints: tenants cannot, because of the secrets beside them."""
     if not view.sees_all and tenant != view.tenant:
         raise NotFound("there is no such endpoint", hint="The page Webhooks lists them.")
-    async with view.parts.client.connection() as conn:
+    async with view.administering() as conn:
         yield conn
 
 
