@@ -8,7 +8,7 @@ address of their own (`metrics_page`).
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib import import_module
 from typing import Any, cast
 
@@ -44,10 +44,8 @@ def build(parts: Parts) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with parts.client, authenticator, watching(parts):
+        async with parts.client, authenticator, watching(parts), site:
             yield
-        if shown:
-            app.state.site.live.stop()
 
     app = FastAPI(
         title="Ostinato",
@@ -65,11 +63,11 @@ def build(parts: Parts) -> FastAPI:
     routers = routers_of(parts.apps)
     for router in routers:  # their own routes, not copies behind another look-up
         app.router.routes.extend(router.routes)
-    shown = not extras.missing("console")
-    if shown:
+    site: AbstractAsyncContextManager[object] = nullcontext()
+    if not extras.missing("console"):
         from ostinato._faces.console import mount  # noqa: PLC0415 - its extra may be missing
 
-        mount.mount(app, parts)
+        site = mount.mount(app, parts)
     docs_http.mount(app)
     docs_http.describe(app)
     _add_errors(app, routers)

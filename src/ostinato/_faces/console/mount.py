@@ -7,6 +7,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
 from ostinato._core.base.errors import NotFound, OstinatoError
+from ostinato._core.runtime.client import Client
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.console import signing
 from ostinato._faces.console.doorman import Doorman
@@ -30,6 +31,7 @@ from ostinato._faces.console.view import HOME
 
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 KEEP = "public, max-age=31536000, immutable"
+STAFF_CONNECTIONS = 6
 
 MENU = (
     Entry("Now", "/"),
@@ -67,15 +69,20 @@ async def static(name: str) -> Response:
     return Response(content, headers=headers, media_type=TYPES[name.rpartition(".")[2]])
 
 
-def mount(app: FastAPI, parts: Parts) -> None:
-    """Add the console to an application."""
+def mount(app: FastAPI, parts: Parts) -> Site:
+    """Add the console to an application; the site it returns is opened while the application runs."""
     routers: Sequence[APIRouter] = (router, signing.pages, *(module.pages for module in PAGES))
-    live = Live(parts.client)
+    # As a worker, in connections of their own: for sessions, and for operators of the installation,
+    # who see all tenants. What a tenant's people do runs in the API's connections, as their tenant.
+    staff = Client(parts.database, parts.settings, max_size=STAFF_CONNECTIONS, role="console")
+    live = Live(staff)
     brought = [Entry(app.name.capitalize(), f"/apps/{app.name}", "Applications") for app in parts.apps if app.panels]
-    app.state.site = Site((*MENU, *brought), Doorman(parts.client), live)
+    site = Site((*MENU, *brought), staff, Doorman(staff), live)
+    app.state.site = site
     for each in routers:
         app.router.routes.extend(each.routes)
     app.state.lost_page = lost_page
+    return site
 
 
 async def lost_page(request: Request, error: OstinatoError, status: int) -> Response | None:

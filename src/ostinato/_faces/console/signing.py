@@ -49,7 +49,7 @@ async def enter(view: Looking, ticket: str = "") -> Response:
 @pages.action("/enter", needs=None)
 async def entered(view: Looking) -> Response:
     """Make a session of a ticket."""
-    async with view.parts.client.connection() as conn:
+    async with view.site.staff.connection() as conn:
         opened = await sessions.enter(conn, view.form.get("ticket", "")[:200])
     if opened is None:
         problem = Unauthenticated("this link was used already, or is too old", hint="Sign in with an API key.")
@@ -62,7 +62,7 @@ async def sign_out(view: Looking) -> Response:
     """End the session."""
     if view.visit is not None:
         check_token(view.visit, view.form.get("token", ""))
-        async with view.parts.client.connection() as conn:
+        async with view.site.staff.connection() as conn:
             await sessions.close(conn, view.visit.session.id)
         view.site.doorman.forget(view.visit)
     response = view.see("/sign-in", view.words.gettext("You are signed out."))
@@ -102,7 +102,7 @@ async def _caller_of(view: View) -> Caller:
 async def _open(view: View, caller: Caller) -> Opened:
     if INSTALLATION not in caller.roles:
         CONSOLE_READ.check(caller.roles)
-    async with view.parts.client.connection() as conn:
+    async with view.site.staff.connection() as conn:
         return await sessions.open_session(
             conn,
             tenant_id=None if INSTALLATION in caller.roles else caller.tenant_id,

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import resources
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined, select_autoescape
 from jinja2.loaders import BaseLoader, ChoiceLoader
 
+from ostinato._core.runtime.client import Client
 from ostinato._faces.console import draw
 from ostinato._faces.console.doorman import Doorman
 from ostinato._faces.console.live import Live
@@ -41,6 +42,8 @@ class Site:
     """What all pages share in a process."""
 
     menu: Sequence[Entry]
+    staff: Client
+    """Connections of the worker's role, for what concerns no tenant, or all."""
     doorman: Doorman
     live: Live
     packages: Mapping[str, str] = field(default_factory=dict)
@@ -52,6 +55,14 @@ class Site:
         loader = ChoiceLoader([own, PrefixLoader(others)])
         self._environments = {code: self._environment(code, loader) for code in LANGUAGES}
         self.version = _version()
+
+    async def __aenter__(self) -> Self:
+        await self.staff.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.live.stop()
+        await self.staff.__aexit__()
 
     def language(self, code: str) -> Language:
         """A language, with the catalogues of the applications."""

@@ -158,7 +158,7 @@ class View:
     async def reading(self) -> AsyncIterator[AsyncConnection[Any]]:
         """A connection that shows what the viewer may see: one tenant, or the installation."""
         if self.tenant is None:
-            async with self.parts.client.connection() as conn:
+            async with self.site.staff.connection() as conn:
                 yield conn
         else:
             async with self.caller(self.tenant).transaction() as conn:
@@ -182,7 +182,7 @@ class View:
         Each verb in it has to be given the tenant that the viewer may act for.
         """
         assert self.visit is not None  # noqa: S101 - only pages for signed-in people ask
-        async with self.parts.client.transaction() as conn:
+        async with self.site.staff.transaction() as conn:
             await audit.act_as(conn, self.visit.session.subject, reason=self.reason)
             yield conn
 

@@ -50,7 +50,7 @@ async def list_machines(view: Looking) -> Response:
 async def access(view: Looking) -> Response:
     """The keys, and who is signed in."""
     ENGINE_ADMIN.check(view.roles)
-    async with view.parts.client.connection() as conn:
+    async with view.site.staff.connection() as conn:
         found = await _access(conn, view)
     async with view.reading() as conn:
         entries = await audit.list_entries(conn, tenant_id=view.tenant, most=MOST)
