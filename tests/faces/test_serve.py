@@ -86,7 +86,7 @@ def test_up_makes_everything_and_the_data_stays(tmp_path: Path) -> None:
     assert not (tmp_path / ".ostinato" / "postgres" / "postmaster.pid").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_up_starts_a_database_again_that_was_killed(tmp_path: Path) -> None:
     shell = Shell({})
 

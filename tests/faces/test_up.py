@@ -333,6 +333,7 @@ def test_only_services_run_no_jobs_and_no_api(shell: Shell, tmp_path: Path, plac
     assert "Starting ticker+relay" in up.stderr
 
 
+@pytest.mark.proof
 def test_a_demo_on_a_configured_database_keeps_its_key_and_its_data(shell: Shell, tmp_path: Path, place: Place) -> None:
     env = shell.env | {"OSTINATO_DATA_DIR": str(tmp_path / "data")}
     args = ("up", "--demo", "--only", "api", "--json")

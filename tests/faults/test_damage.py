@@ -27,6 +27,7 @@ def test_a_ready_job_without_its_row_does_not_stop_its_queue(site: Site) -> None
     assert hand.said("set_aside") == 1
 
 
+@pytest.mark.proof
 def test_a_job_whose_arguments_are_no_text_does_not_stop_its_queue(site: Site) -> None:
     bad, *others = site.enqueue("effect", 5)
     site.rows("create cast (bytea as json) without function")

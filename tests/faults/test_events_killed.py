@@ -89,6 +89,7 @@ def test_kills_of_writers_and_relays_lose_no_event_and_turn_none_around(told: Te
     say(f"{told.facts()} events, {told.repeated()} messages taken twice")
 
 
+@pytest.mark.proof
 def test_who_wakes_up_late_settles_nothing_and_is_counted(site: Site) -> None:
     """A worker is stopped in the middle of all kinds of deliveries, and others make them."""
     with telling(site, trouble=0) as told:
@@ -116,6 +117,7 @@ def fenced(hand: Hand, verb: str) -> int:
     return sum(line.get("event_type") == "fenced" and line.get("verb") == verb for line in hand.lines())
 
 
+@pytest.mark.proof
 def test_a_claim_whose_answer_is_lost_is_given_back_and_its_events_are_delivered(site: Site) -> None:
     with telling(site, trouble=0) as told, between(site.urls.worker, site.folder) as proxy:
         told.url = proxy.url(site.urls.worker)

@@ -78,6 +78,7 @@ def test_a_job_of_a_killed_worker_starts_again_within_the_promised_time(site: Si
     assert site.outcomes(job_id) == ["lost"]
 
 
+@pytest.mark.proof
 def test_a_process_that_dies_alone_is_unregistered_by_its_warden(site: Site) -> None:
     """Others need not wait for its expiry: here it would be an hour."""
     crew = site.crew(expiry_seconds=3600)
@@ -154,6 +155,7 @@ def test_a_transaction_that_is_open_when_its_worker_stops_holds_its_job(site: Si
     site.check(ids, ids)
 
 
+@pytest.mark.proof
 def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) -> None:
     crew = site.crew(expiry_seconds=5, beat_seconds=0.5)
     hands = [crew.start(), crew.start()]

@@ -22,6 +22,7 @@ from ostinato._core.runtime.services.webhooks import app as deliveries
 from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import engine_on
 from tests.runtime.receiver import Receiver, Reply
+from tests.slow import first_only
 
 app = App("versions")
 
@@ -46,7 +47,7 @@ def folder_of(major: int) -> Path | None:
     return found if (found / "postgres").exists() else None
 
 
-@pytest.fixture(scope="module", params=[15, 16, 17, 18])
+@pytest.fixture(scope="module", params=first_only([15, 16, 17, 18]))
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = folder_of(request.param)
     if folder is None:

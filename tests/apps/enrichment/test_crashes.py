@@ -92,6 +92,7 @@ async def test_a_crash_during_each_call_costs_that_call_only(place: Place, crew:
     await check(place, again=part)
 
 
+@pytest.mark.proof
 async def test_a_crash_between_a_call_and_what_is_kept_of_it_calls_nobody_again(place: Place, crew: Crew) -> None:
     """The call is committed, its document and its event are not: why these are two steps."""
     async with held_up(place, AT_A_DOCUMENT):
@@ -106,6 +107,7 @@ async def test_a_crash_between_a_call_and_what_is_kept_of_it_calls_nobody_again(
     await check(place)
 
 
+@pytest.mark.proof
 async def test_a_crash_between_the_lock_and_started_begins_anew(place: Place, crew: Crew) -> None:
     await place.made()
     async with held_up(place, AT_THE_COMPANY):
@@ -133,6 +135,7 @@ async def test_a_crash_after_the_last_source_calls_nobody_again(place: Place, cr
     await check(place)
 
 
+@pytest.mark.proof
 async def test_a_worker_that_wakes_up_late_writes_nothing(place: Place, crew: Crew) -> None:
     place.sources.order(INPI, "ok@6")
     hand = crew.start()

@@ -120,6 +120,7 @@ async def test_a_crash_between_the_answer_and_its_commit_sends_once(world: World
     assert [each["status"] for each in shown["attempts"]] == ["SUCCESS"]
 
 
+@pytest.mark.proof
 async def test_a_worker_that_wakes_up_late_changes_nothing(world: World, crew: Crew) -> None:
     """Paused in the middle of the call until somebody else has the job."""
     world.providers.script(TO, "held:131016", statuses=[])

@@ -64,7 +64,7 @@ def near(office: Office, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 async def test_another_worker_goes_on_where_one_stopped_and_a_duplicate_is_decided_by_api(
     office: Office, near: None
 ) -> None:

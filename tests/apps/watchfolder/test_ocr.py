@@ -30,7 +30,6 @@ from ostinato.apps.watchfolder.station.outputs import environment
 from ostinato.apps.watchfolder.tick.options import Options
 from tests.apps.watchfolder.papers import armed, arms_of, text_pdf
 from tests.apps.watchfolder.stations import Desk, desk
-from tests.slow import first_only
 
 HAS_TESSERACT = shutil.which("tesseract") is not None
 MOST_WRONG = 0.6  # per cent of the characters
@@ -71,8 +70,7 @@ def raw_pdf(folder: Path, *pictures: bytes) -> bytes:
     return (folder / "raw.pdf").read_bytes()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ocr", first_only(["tesseract", "rapid"] if HAS_TESSERACT else ["rapid"]), indirect=True)
+@pytest.mark.proof
 def test_french_scans_are_read_searched_and_kept_as_pdfa(
     ocr: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

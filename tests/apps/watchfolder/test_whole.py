@@ -26,7 +26,7 @@ from tests.apps.watchfolder.papers import text_pdf, zipped
 from tests.slow import first_only
 from tests.waiting import until
 
-SOME, MANY = 60, 1000
+SOME, MANY = 40, 1000
 OF_ONE = 10  # states that a document is counted for when it is done
 
 
