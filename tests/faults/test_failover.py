@@ -19,6 +19,10 @@ pytestmark = pytest.mark.slow
 ALIVE: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 60}
 
 SYNC_WAITS = "select exists (select from pg_stat_activity where wait_event = 'SyncRep')"
+LONG_WAITS = (
+    "select exists (select from pg_stat_activity where wait_event = 'SyncRep' and usename = 'ostinato_worker'"
+    " and clock_timestamp() - state_change > interval '3 seconds')"
+)
 
 
 @pytest.fixture
@@ -176,12 +180,12 @@ def test_a_promoted_server_that_waits_for_a_standby_is_named_and_work_goes_on_on
         site.rows("select pg_reload_conf()")
         ids = site.enqueue("effect", 5)
         site.crew(pair.both, **ALIVE).start()
-        site.until(SYNC_WAITS)
-        eventually(lambda: doctor(site.urls.worker, "replication")["level"] == "fail")
+        site.until(LONG_WAITS)
         found = doctor(site.urls.worker, "replication")
         release(site)
         site.until_idle()
 
+        assert found["level"] == "fail"
         assert "alter system reset synchronous_standby_names" in found["hint"]
         site.check(ids, ids)
 

@@ -210,14 +210,23 @@ class Pool:
     async def give_back(self, conn: Connection) -> None:
         """Take back a connection that was lent."""
         idle = conn.pgconn.transaction_status == TransactionStatus.IDLE
-        if self._several and _is_read_only(conn):
-            await conn.close()  # its server was demoted: another host may be the primary by now
+        if self.is_demoted(conn):
+            await conn.close()
             idle = False
         if idle and not self._waiting and len(self._spares) < self._most_spares:
             await self._rest(conn)
             self._spares.append(conn)
         else:
             await self._pool.putconn(conn)
+
+    def is_demoted(self, conn: Connection) -> bool:
+        """Whether its server can only read by now, and another host may be the primary.
+
+        What only looks for work gets no error there, and would look for ever.
+        """
+        if not self._several or conn.closed:
+            return False
+        return any(conn.pgconn.parameter_status(name) == b"on" for name in READ_ONLY)
 
     async def _take(self, seconds: float) -> Connection:
         give_up, lent = time.monotonic() + seconds, self._lent
@@ -381,10 +390,6 @@ async def retrying(
 def _session(*, pooled: bool) -> dict[str, Any]:
     # A prepared statement lives on a server connection, which the pooler gives to another client.
     return {"prepare_threshold": None} if pooled else {}
-
-
-def _is_read_only(conn: Connection) -> bool:
-    return not conn.closed and any(conn.pgconn.parameter_status(name) == b"on" for name in READ_ONLY)
 
 
 def _hosts(given: dict[str, Any]) -> list[tuple[str, str]]:
