@@ -10,3 +10,6 @@ grant update (ticked_at, metrics, problem) on watchfolder.folder to ostinato_wor
 grant insert, update on watchfolder.job, watchfolder.duplicate to ostinato_worker;
 grant update (state, action, decided_files, decided_by, decided_at, message) on watchfolder.duplicate
     to ostinato_tenant;
+
+revoke execute on all functions in schema watchfolder from public;
+grant execute on function watchfolder.start_watching to ostinato_worker, ostinato_tenant;

@@ -111,3 +111,7 @@ select d.id, d.job_key, d.state, d.files, d.existing, d.action, d.decided_files,
 from watchfolder.duplicate d
 where d.tenant_id = %(tenant_id)s and d.folder_id = %(folder_id)s and d.state <> 'APPLIED'
 order by d.id;
+
+-- name: start_watching
+-- Adds the job of a folder, unless it is there.
+select watchfolder.start_watching(%(tenant_id)s, %(folder_id)s, %(correlation_id)s);

@@ -49,8 +49,8 @@ begin
     if cardinality(payloads) = 0 then
         return;
     elsif not ostinato_internal.sees_all() then
-        return query select e from ostinato_internal.own_emit_events(
-            types, payloads, ordering_keys, versions, tenant_ids, correlation_ids, occurred_ats, producers, as_of_now) e;
+        return query select ostinato_internal.own_emit_events(types, payloads, ordering_keys, versions, tenant_ids,
+            correlation_ids, occurred_ats, producers, as_of_now);
         return;
     end if;
     perform ostinato_internal.check_lengths(cardinality(payloads), cardinality(types), cardinality(ordering_keys),
@@ -69,8 +69,7 @@ begin
             ostinato.now());
     end if;
     perform ostinato_internal.check_events(types, payloads, ordering_keys, versions, v_tenants, correlation_ids,
-                                           occurred_ats,
-        producers);
+                                           occurred_ats, producers);
     perform ostinato_internal.lock_keys(v_tenants, ordering_keys, cardinality(payloads));
     -- So that a transaction has its number before it has a seq: sequence_events reckons with it.
     perform pg_current_xact_id();
