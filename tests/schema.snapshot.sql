@@ -191,6 +191,10 @@ CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds doubl
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.acting_tenant() RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.acting_tenant() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.alert_failures() RETURNS TABLE(label text, value double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -253,11 +257,11 @@ CREATE FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_open_kind(kind text) RETURNS void
+CREATE FUNCTION ostinato.check_open_kind(kind text, queue text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.check_open_kind(kind text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.check_open_kind(kind text, queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[] DEFAULT NULL::text[], cursor text DEFAULT NULL::text, suspects boolean DEFAULT true, starts integer DEFAULT NULL::integer, apart text[] DEFAULT NULL::text[]) RETURNS SETOF ostinato_data.claimed_job
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -373,29 +377,29 @@ CREATE FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_job(kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer) RETURNS bigint
+CREATE FUNCTION ostinato.enqueue_job(kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer) RETURNS bigint
+ALTER FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] DEFAULT NULL::text[], priorities integer[] DEFAULT NULL::integer[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], unique_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[]) RETURNS SETOF bigint
+ALTER FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] DEFAULT NULL::text[], priorities integer[] DEFAULT NULL::integer[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], unique_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[], limit_scopes text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, OUT job_id bigint, OUT attached boolean) RETURNS record
+ALTER FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, OUT job_id bigint, OUT attached boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, OUT job_id bigint, OUT attached boolean) RETURNS record
+ALTER FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, OUT job_id bigint, OUT attached boolean) RETURNS record
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.enter_flow(tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -721,7 +725,7 @@ CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 500, endpoints integ
     AS …;
 ALTER FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.move_test_clock(by interval) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.move_test_clock(by interval) OWNER TO ostinato_owner;
@@ -882,11 +886,11 @@ CREATE FUNCTION ostinato.register_event_types(names text[], versions integer[], 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) RETURNS void
+CREATE FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], opens boolean[] DEFAULT NULL::boolean[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], opens boolean[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision DEFAULT 15, contract integer DEFAULT 2) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1042,7 +1046,7 @@ CREATE FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], at
     AS …;
 ALTER FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) OWNER TO ostinato_owner;
@@ -1173,6 +1177,7 @@ CREATE FUNCTION ostinato.upsert_schedules(schedules anycompatible) RETURNS TABLE
 ALTER FUNCTION ostinato.upsert_schedules(schedules anycompatible) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.use_test_clock() RETURNS void
     LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.use_test_clock() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) RETURNS SETOF bigint
@@ -1198,6 +1203,11 @@ CREATE FUNCTION ostinato.why(job_id bigint) RETURNS TABLE(code text, message tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_data.check_schedule_door() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.check_schedule_door() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_data.protect(name text, tenants boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1377,10 +1387,24 @@ CREATE FUNCTION ostinato_internal.check_name(what text, value text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_name(what text, value text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.check_options(priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, limit_key text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
+CREATE FUNCTION ostinato_internal.check_open_queue(queue text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_open_queue(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_options(priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, limit_key text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_scope text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text, limit_scope text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_payload(type text, payload text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1442,11 +1466,11 @@ CREATE FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) RETUR
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) RETURNS void
+CREATE FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_timed(ids bigint[]) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1682,11 +1706,11 @@ CREATE FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[] DE
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) RETURNS SETOF bigint
+CREATE FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.error_summary(error json, longest integer DEFAULT 200) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -2197,10 +2221,10 @@ CREATE FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutof
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) RETURNS SETOF ostinato_data.place
+CREATE FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text DEFAULT NULL::text) RETURNS SETOF ostinato_data.place
     LANGUAGE sql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) RETURNS date
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -2272,6 +2296,11 @@ CREATE FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) RETURNS void
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.open_kinds() RETURNS text[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.open_kinds() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2287,6 +2316,21 @@ CREATE FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) RET
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) RETURNS SETOF bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) RETURNS SETOF bigint
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2378,7 +2422,8 @@ CREATE TABLE ostinato_data.job (
     limit_key text COLLATE pg_catalog."C",
     unique_key text COLLATE pg_catalog."C",
     correlation_id text COLLATE pg_catalog."C",
-    unique_states text[]
+    unique_states text[],
+    limit_scope text COLLATE pg_catalog."C"
 )
 PARTITION BY RANGE (id);
 ALTER TABLE ONLY ostinato_data.job FORCE ROW LEVEL SECURITY;
@@ -2561,6 +2606,10 @@ CREATE FUNCTION ostinato_internal.refuse_moved(job_id bigint) RETURNS text
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_moved(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_real_clock() RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_real_clock() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_row() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2664,6 +2713,10 @@ CREATE FUNCTION ostinato_internal.say_count(n bigint) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.say_count(n bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.say_some(names text[]) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.say_some(names text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.say_span(span interval) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -2758,11 +2811,15 @@ CREATE FUNCTION ostinato_internal.short_json(value json, longest integer) RETURN
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.short_json(value json, longest integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer DEFAULT 10, OUT who text, OUT holders json) RETURNS record
+CREATE FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer DEFAULT 10, OUT who text, OUT holders json) RETURNS record
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -3319,7 +3376,8 @@ CREATE TABLE ostinato_data.job_default (
     limit_key text COLLATE pg_catalog."C",
     unique_key text COLLATE pg_catalog."C",
     correlation_id text COLLATE pg_catalog."C",
-    unique_states text[]
+    unique_states text[],
+    limit_scope text COLLATE pg_catalog."C"
 );
 ALTER TABLE ONLY ostinato_data.job_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_default OWNER TO ostinato_owner;
@@ -3374,7 +3432,8 @@ CREATE TABLE ostinato_data.kind (
     timeout_seconds double precision,
     retry json NOT NULL,
     args_schema json,
-    registered_at timestamp with time zone NOT NULL
+    registered_at timestamp with time zone NOT NULL,
+    open boolean
 );
 ALTER TABLE ONLY ostinato_data.kind FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.kind OWNER TO ostinato_owner;
@@ -3810,6 +3869,8 @@ ALTER TABLE ONLY ostinato_data.schedule_fire
 ALTER TABLE ONLY ostinato_data.schedule_fire_default
     ADD CONSTRAINT schedule_fire_default_pkey PRIMARY KEY (schedule_id, slot_at, day_id);
 ALTER TABLE ONLY ostinato_data.schedule
+    ADD CONSTRAINT schedule_of_tenant UNIQUE (tenant_id, id);
+ALTER TABLE ONLY ostinato_data.schedule
     ADD CONSTRAINT schedule_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.schedule
     ADD CONSTRAINT schedule_tenant_id_name_key UNIQUE (tenant_id, name);
@@ -3928,9 +3989,12 @@ ALTER INDEX ostinato_data.transition_entity ATTACH PARTITION ostinato_data.trans
 ALTER INDEX ostinato_data.transition_pkey ATTACH PARTITION ostinato_data.transition_default_pkey;
 ALTER INDEX ostinato_data.webhook_attempt_delivery ATTACH PARTITION ostinato_data.webhook_attempt_default_delivery_id_id_idx;
 ALTER INDEX ostinato_data.webhook_attempt_pkey ATTACH PARTITION ostinato_data.webhook_attempt_default_pkey;
+CREATE TRIGGER door BEFORE INSERT OR UPDATE OF kind, queue ON ostinato_data.schedule FOR EACH ROW EXECUTE FUNCTION ostinato_data.check_schedule_door();
 CREATE TRIGGER refuse_rewrite BEFORE DELETE OR UPDATE OR TRUNCATE ON ostinato_data.transition FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.refuse_rewrite();
 ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_tenant_id_replaces_fkey FOREIGN KEY (tenant_id, replaces) REFERENCES ostinato_data.api_key(tenant_id, id);
+ALTER TABLE ONLY ostinato_data.schedule_due
+    ADD CONSTRAINT schedule_due_of_tenant FOREIGN KEY (tenant_id, schedule_id) REFERENCES ostinato_data.schedule(tenant_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_delivery
     ADD CONSTRAINT webhook_delivery_message_id_fkey FOREIGN KEY (message_id) REFERENCES ostinato_data.webhook_message(id) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_delivery
@@ -4126,6 +4190,9 @@ GRANT ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep
 REVOKE ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.acting_tenant() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.acting_tenant() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.acting_tenant() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.alert_failures() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_tenant;
@@ -4157,9 +4224,9 @@ GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text
 REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_open_kind(kind text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) TO ostinato_tenant;
@@ -4226,21 +4293,21 @@ GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], orderi
 REVOKE ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_tenant;
@@ -4498,9 +4565,9 @@ GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id tex
 REVOKE ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], opens boolean[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], opens boolean[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], opens boolean[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_tenant;
@@ -4671,6 +4738,7 @@ GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_
 REVOKE ALL ON FUNCTION ostinato.why(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_data.check_schedule_door() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_data.refuse_rewrite() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) FROM PUBLIC;
@@ -4743,9 +4811,18 @@ GRANT ALL ON FUNCTION ostinato_internal.check_lengths(count integer, VARIADIC le
 REVOKE ALL ON FUNCTION ostinato_internal.check_name(what text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_name(what text, value text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_name(what text, value text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_open_queue(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_open_queue(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_open_queue(queue text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text, limit_scope text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text, limit_scope text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text, limit_scope text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) TO ostinato_tenant;
@@ -4761,13 +4838,34 @@ GRANT ALL ON FUNCTION ostinato_internal.check_rows(entity text, condition text, 
 GRANT USAGE ON SEQUENCE ostinato_data.schedule_id_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.schedule_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT SELECT,DELETE ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(created_at) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(timed_at),UPDATE(timed_at) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(starts_at),UPDATE(starts_at) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(ends_at),UPDATE(ends_at) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(catch_up_seconds),UPDATE(catch_up_seconds) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(grace_seconds),UPDATE(grace_seconds) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(jitter_seconds),UPDATE(jitter_seconds) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(catch_up_most),UPDATE(catch_up_most) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(priority),UPDATE(priority) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(paused),UPDATE(paused) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(catch_up),UPDATE(catch_up) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(tenant_id) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(name),UPDATE(name) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(key),UPDATE(key) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(owner),UPDATE(owner) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(kind),UPDATE(kind) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(queue),UPDATE(queue) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(args),UPDATE(args) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(cron),UPDATE(cron) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(recurrence),UPDATE(recurrence) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(error),UPDATE(error) ON TABLE ostinato_data.schedule TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) TO ostinato_tenant;
@@ -4813,7 +4911,7 @@ REVOKE ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_id
 GRANT ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.event TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.event TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) TO ostinato_tenant;
@@ -4875,9 +4973,9 @@ GRANT ALL ON FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, firs
 REVOKE ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) TO ostinato_tenant;
@@ -5125,9 +5223,9 @@ GRANT ALL ON FUNCTION ostinato_internal.needed_event(cutoff timestamp with time 
 REVOKE ALL ON FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) TO ostinato_tenant;
@@ -5168,12 +5266,24 @@ GRANT ALL ON FUNCTION ostinato_internal.one_for_all(anyarray) TO ostinato_tenant
 REVOKE ALL ON FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.open_kinds() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.open_kinds() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.open_kinds() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_tenant;
@@ -5214,12 +5324,12 @@ REVOKE ALL ON FUNCTION ostinato_internal.place_cap() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.place_cap() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.place_cap() TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.ready TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.ready TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.ready TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.job TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.job TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) TO ostinato_tenant;
@@ -5281,7 +5391,7 @@ REVOKE ALL ON FUNCTION ostinato_internal.ready_lines() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.scheduled TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.scheduled TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.scheduled TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) TO ostinato_tenant;
@@ -5315,6 +5425,9 @@ GRANT ALL ON FUNCTION ostinato_internal.refuse_lease(tenant_id text, name text, 
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_real_clock() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_real_clock() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_real_clock() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_row() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) TO ostinato_worker;
@@ -5367,6 +5480,9 @@ GRANT ALL ON FUNCTION ostinato_internal.running_keys(queue text) TO ostinato_ten
 REVOKE ALL ON FUNCTION ostinato_internal.say_count(n bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.say_count(n bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.say_count(n bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.say_some(names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.say_some(names text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.say_some(names text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.say_span(span interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.say_span(span interval) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.say_span(span interval) TO ostinato_tenant;
@@ -5418,9 +5534,12 @@ GRANT ALL ON FUNCTION ostinato_internal.shelve_jobs(queue text, kinds text[]) TO
 REVOKE ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_tenant;
@@ -5643,7 +5762,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_sequencer TO osti
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_type TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.event_type TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_unsequenced TO ostinato_worker;
-GRANT INSERT ON TABLE ostinato_data.event_unsequenced TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_default TO ostinato_worker;
@@ -5652,7 +5770,7 @@ GRANT USAGE ON SEQUENCE ostinato_data.job_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_progress TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.job_progress TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_unique TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.job_unique TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.job_unique TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wait TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.job_wait TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wake TO ostinato_worker;
@@ -5679,7 +5797,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_fire_default T
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.step TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step_default TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.test_clock TO ostinato_worker;
+GRANT SELECT,UPDATE ON TABLE ostinato_data.test_clock TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.test_clock TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.tick TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.tick TO ostinato_tenant;
