@@ -25,7 +25,8 @@ select n, now(), 0, 'app.task', q, t, '{}', 'k'
 from (values (1, 'narrow', 'a'), (2, 'narrow', 'a'), (3, 'narrow', 'b'), (4, 'slow', 'a')) j (n, q, t);
 insert into ostinato_data.claim
     (id, worker_id, claimed_at, queue, keyed, job_ids, positions, attempts, failures, crashes, limit_keys)
-select 1, w.id, now(), 'narrow', false, '{1}', '{1}', '{1}', '{0}', '{0}', '{k}' from ostinato_data.worker w;
+select nextval('ostinato_data.claim_id_seq'), w.id, now(), 'narrow', false,
+    '{1}', '{1}', '{1}', '{0}', '{0}', '{k}' from ostinato_data.worker w;
 insert into ostinato_data.ready
     (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
 select j.id, j.id, 1, 0, 0, 0, false, j.queue, j.tenant_id, j.kind, j.limit_key from ostinato_data.job j where id > 1;

@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from ostinato._core.base.canonical import canonical
-from ostinato._core.base.errors import IllegalTransition, InvalidInput
+from ostinato._core.base.errors import IllegalTransition, InvalidInput, OstinatoError
 from ostinato._core.engine import machines, tenants
 from ostinato.apps.capture.machine import CAPTURE
 from ostinato.apps.capture.model import AuditEvent
@@ -82,10 +82,10 @@ async def test_a_user_starts_the_check_of_his_own_captures_only(vault: Vault) ->
     await vault.rows("delete from ostinato_data.job_unique")
 
     for user, tenant in (("ben", TENANT), ("ana", "zeta")):
-        with pytest.raises(psycopg.Error, match="there is no capture"):
+        with pytest.raises(OstinatoError, match="there is no capture"):
             async with vault.transaction(user, tenant) as conn:
                 await conn.execute("select vault_secure.start_check(%s, %s)", [TENANT, taken.capture_event_id])
-        with pytest.raises(psycopg.Error, match=r"capture\.verify|no worker has declared"):
+        with pytest.raises(OstinatoError, match=r"capture\.verify|no worker has declared"):
             async with vault.transaction(user, tenant) as conn:
                 await conn.execute("select ostinato.enqueue_job('capture.verify')")
     async with vault.transaction("ana") as conn:

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from ostinato._core.base.errors import OstinatoError
 from ostinato._core.engine import machines
 from ostinato.apps.outbound.machine import CONSENT, MESSAGE
 from tests.apps.outbound.conftest import World, set_clock
@@ -100,7 +101,7 @@ async def test_a_tenant_starts_the_sending_of_its_own_messages_only(world: World
         "select ostinato.enqueue_job('outbound.send', json_build_object('message_id', %s::text), tenant_id => 'evil')",
         "select ostinato.enqueue_job('outbound.prune', json_build_object('x', %s::text))",
     ):
-        with pytest.raises(psycopg.Error, match=r"there is no|closed to tenants|no worker has declared"):
+        with pytest.raises(OstinatoError, match=r"there is no|closed to tenants|no worker has declared"):
             async with evil.transaction() as conn:
                 await conn.execute(statement.encode(), [made["id"]])
     assert await world.value(sent) == 1

@@ -216,7 +216,8 @@ async def settle(conn: Connection, material: Material, event: str, reason: Reaso
 
 async def start_check(conn: Connection, tenant_id: str, capture_event_id: str) -> None:
     """Add the job that checks a capture; raises `UniqueConflict` while there is one."""
-    await QUERIES.run(conn, "start_check", tenant_id=tenant_id, id=capture_event_id)
+    about = {"tenant_id": tenant_id, "id": capture_event_id, "correlation_id": tenants.current_correlation()}
+    await QUERIES.run(conn, "start_check", **about)
     wake_after_commit(QUEUE)
 
 

@@ -6,6 +6,9 @@ moment it is added, and the folder itself is locked for the processes of the mac
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+
+from psycopg import AsyncConnection
 
 from ostinato import Context, Retry, Snooze, leases, tenants
 from ostinato.apps.watchfolder import APP
@@ -18,7 +21,7 @@ from ostinato.apps.watchfolder.station.processes import at, services
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.apps.watchfolder.watcher import Watcher
 from ostinato.errors import LeaseHeld
-from ostinato.jobs import Target
+from ostinato.jobs import wake_after_commit
 
 QUEUE = "watchfolder"
 PATIENTLY = Retry(base=1, factor=2, cap=60, max_attempts=1000)
@@ -73,13 +76,11 @@ async def ensure(ctx: Context) -> int:
     return len(folders)
 
 
-async def start_watching(to: Target, tenant_id: str, folder_id: int) -> None:
-    """Add the job of a folder, unless it is there."""
-    with tenants.flow(tenant=tenant_id):
-        try:
-            await leases.enqueue_or_attach(to, lease_of(folder_id), watch, folder_id)
-        except LeaseHeld:
-            return
+async def start_watching(conn: AsyncConnection[Any], tenant_id: str, folder_id: int) -> None:
+    """Add the job of a folder, unless it is there: `watchfolder.start_watching` in the database."""
+    about = {"tenant_id": tenant_id, "folder_id": folder_id, "correlation_id": tenants.current_correlation()}
+    await QUERIES.run(conn, "start_watching", **about)
+    wake_after_commit(QUEUE)
 
 
 APP.schedule(ensure, cron="* * * * *", zone="UTC", name="watchfolder.ensure")

@@ -32,7 +32,8 @@ grant execute on function
 to ostinato_worker, ostinato_tenant;
 -- It says whether a tenant may start a kind or use a queue, and no more: no row of a tenant is in it.
 grant execute on function ostinato.check_open_kind to ostinato_worker, ostinato_tenant;
--- A tenant adds jobs by the functions above, which ask whether their kind and queue are open to it, and by no other way.
+-- A tenant adds jobs by the functions above, which ask whether their kind and queue are open to it, and by no other
+-- way.
 revoke insert on ostinato_data.job, ostinato_data.job_unique, ostinato_data.ready, ostinato_data.scheduled
 from ostinato_tenant;
 -- Ids are drawn by the engine, and no tenant chooses one: it could take those that others are about to draw, or name a

@@ -23,7 +23,7 @@ returning id::text;
 
 -- name: start_check
 -- Adds the job that checks a capture that was just made.
-select vault_secure.start_check(%(tenant_id)s, %(id)s);
+select vault_secure.start_check(%(tenant_id)s, %(id)s, %(correlation_id)s);
 
 -- name: show_capture
 -- A capture of a user, without what opens it.

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from ostinato import database, jobs
+from ostinato import database, jobs, tenants
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.store import Connection
 
@@ -28,6 +28,7 @@ async def wake_template(conn: Connection, tenant_id: str, code: str, language: s
 
 async def _start(conn: Connection, tenant_id: str, about: Mapping[str, object], *, later: bool = False) -> None:
     what = {"sender_id": None, "template_code": None, "language": None, **about}
+    what["correlation_id"] = tenants.current_correlation()
     run_at = await database.now(conn) + AGAIN if later else None
     await store.run(conn, "start_wake", tenant_id=tenant_id, **what, again=not later, run_at=run_at)
     jobs.wake_after_commit(QUEUE)

@@ -226,7 +226,8 @@ select outbound.start_send(%(tenant_id)s, %(id)s, %(run_at)s);
 
 -- name: start_wake
 -- Adds the job that wakes what waits for a sender or a template.
-select outbound.start_wake(%(tenant_id)s, %(sender_id)s, %(template_code)s, %(language)s, %(again)s, %(run_at)s);
+select outbound.start_wake(%(tenant_id)s, %(sender_id)s, %(template_code)s, %(language)s, %(again)s, %(run_at)s,
+    %(correlation_id)s);
 
 -- name: message
 -- A message.

@@ -16,3 +16,4 @@ revoke execute on all functions in schema watchfolder from public, ostinato_work
 grant execute on function
     watchfolder.folder_silence, watchfolder.folder_problems, watchfolder.failure_rates, watchfolder.days_held
 to ostinato_worker;
+grant execute on function watchfolder.start_watching to ostinato_worker, ostinato_tenant;

@@ -174,3 +174,7 @@ from watchfolder.job j join watchfolder.folder f on f.tenant_id = j.tenant_id an
 where j.state = 'ERROR' and f.removed_at is null
 order by j.changed_at desc
 limit 10;
+
+-- name: start_watching
+-- Adds the job of a folder, unless it is there.
+select watchfolder.start_watching(%(tenant_id)s, %(folder_id)s, %(correlation_id)s);

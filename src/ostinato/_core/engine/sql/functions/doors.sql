@@ -95,7 +95,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_own_rows(tenant_ids);
     perform ostinato.check_open_kind(k) from (select distinct k from unnest(kinds) k) k (k);
-    perform ostinato_internal.check_open_queue(q) from (select distinct q from unnest(queues) q where q is not null) q (q);
+    perform ostinato_internal.check_open_queue(q)
+    from (select distinct q from unnest(queues) q where q is not null) q (q);
     if 'installation' = any (limit_scopes) then
         raise exception using errcode = 'OS400',
             message = 'a tenant cannot use a limit key of the installation',

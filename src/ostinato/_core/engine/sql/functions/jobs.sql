@@ -90,8 +90,8 @@ create function ostinato.correlation(given text) returns text language sql stabl
 $$;
 
 -- Adds one job and returns its id, or the id of the job that already holds its unique key. A unique key belongs to the
--- tenant of the job. So does a limit key, unless `limit_scope` is 'installation': then the jobs of all tenants with that
--- key share its slots. A tenant adds jobs of open kinds only, see doors.sql.
+-- tenant of the job. So does a limit key, unless `limit_scope` is 'installation': then the jobs of all tenants with
+-- that key share its slots. A tenant adds jobs of open kinds only, see doors.sql.
 create function ostinato.enqueue_job(
     kind text,
     args json default '{}',
@@ -124,10 +124,8 @@ declare
 begin
     if not ostinato_internal.sees_all() then
         return ostinato_internal.own_enqueue_job(
-            enqueue_job.kind, enqueue_job.args, enqueue_job.queue, enqueue_job.priority, enqueue_job.run_at,
-            enqueue_job.tenant_id, enqueue_job.correlation_id, enqueue_job.limit_key, enqueue_job.unique_key,
-            enqueue_job.unique_policy, enqueue_job.unique_states, enqueue_job.max_attempts, enqueue_job.limit_scope,
-            enqueue_job.subject);
+            kind, args, queue, priority, run_at, tenant_id, correlation_id, limit_key, unique_key, unique_policy,
+            unique_states, max_attempts, limit_scope, subject);
     end if;
     -- Each look and each call costs a single enqueue a part of its time: only what may be wrong is checked to the end.
     if v_queue is null or v_priority is null then
@@ -163,8 +161,7 @@ begin
     values (v_id, v_now, enqueue_job.run_at, v_priority, enqueue_job.max_attempts, enqueue_job.kind, v_queue, v_tenant,
             enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of,
             case when enqueue_job.unique_key is not null
-                then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end,
-            nullif(enqueue_job.limit_scope, 'tenant'),
+                then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end, nullif(limit_scope, 'tenant'),
             case when v_subject is not null then ostinato_internal.note_subject(v_tenant, v_subject) end);
     if enqueue_job.run_at > v_now then
         insert into scheduled select w.* from ostinato_internal.new_place(
@@ -252,9 +249,8 @@ declare
     v_about constant text := ostinato.subject(null);
 begin
     if not ostinato_internal.sees_all() then
-        return query select j from ostinato_internal.own_enqueue_jobs(
-            kinds, args, queues, priorities, run_ats, tenant_ids, correlation_ids, limit_keys, unique_keys, v_tries,
-            limit_scopes, subjects) j;
+        return query select ostinato_internal.own_enqueue_jobs(kinds, args, queues, priorities, run_ats, tenant_ids,
+            correlation_ids, limit_keys, unique_keys, v_tries, limit_scopes, subjects);
         return;
     end if;
     perform ostinato_internal.check_lengths(
@@ -262,9 +258,8 @@ begin
         cardinality(tenant_ids), cardinality(correlation_ids), cardinality(limit_keys), cardinality(unique_keys),
         cardinality(v_tries), cardinality(limit_scopes), cardinality(subjects));
     if array_length(unique_keys, 1) is not null then
-        return query select ostinato_internal.enqueue_each(
-            kinds, args, queues, priorities, run_ats, tenant_ids, correlation_ids, limit_keys, unique_keys, v_tries,
-            limit_scopes, subjects);
+        return query select ostinato_internal.enqueue_each(kinds, args, queues, priorities, run_ats, tenant_ids,
+            correlation_ids, limit_keys, unique_keys, v_tries, limit_scopes, subjects);
         return;
     end if;
     perform ostinato_internal.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine,
@@ -286,8 +281,7 @@ begin
         from unnest(args) with ordinality a (args, n)
     ), placed as materialized (
         select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue, g.run_at, g.limit_key,
-               g.limit_scope,
-               coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts,
+               coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts, g.limit_scope,
                coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id,
                case when g.subject is not null
                    then ostinato_internal.note_subject(coalesce(g.tenant_id, v_mine), g.subject) end as subject

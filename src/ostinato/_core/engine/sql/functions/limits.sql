@@ -2,10 +2,10 @@
 --
 -- Everything is counted from the claims that exist and from the starts of the last window; there is no counter to leak.
 -- claim_jobs holds the queue's row lock while it counts and takes, so two workers never both use the last slot.
--- A limit key belongs to a tenant, unless its job says that the installation shares it: what is counted here is the slot
--- key (places.sql), which names the tenant too. So no tenant fills the slots of another by choosing its key.
--- In a queue with key limits every job should carry a limit key: jobs without one are searched among the
--- first of their tenant, 16 at least.
+-- A limit key belongs to a tenant, unless its job says that the installation shares it: what is counted here is the
+-- slot key (places.sql), which names the tenant too. So no tenant fills the slots of another by choosing its key. In a
+-- queue with key limits every job should carry a limit key: jobs without one are searched among the first of their
+-- tenant, 16 at least.
 
 -- How many jobs of a queue may be claimed now, at most `wanted`.
 create function ostinato_internal.queue_allowance(limits ostinato_data.queue, wanted integer) returns integer
@@ -73,7 +73,8 @@ set enable_bitmapscan = off as $$
     select k.limit_key from key k limit ostinato_internal.most_keys()
 $$;
 
--- The jobs with a key that workers hold of a queue, by slot key. Claims from before it had key limits do not list their keys.
+-- The jobs with a key that workers hold of a queue, by slot key. Claims from before it had key limits do not list their
+-- keys.
 create function ostinato_internal.running_keys(queue text) returns table (limit_key text, job_id bigint)
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$

@@ -52,9 +52,8 @@ begin
     if cardinality(payloads) = 0 then
         return;
     elsif not ostinato_internal.sees_all() then
-        return query select e from ostinato_internal.own_emit_events(
-            types, payloads, ordering_keys, versions, tenant_ids, correlation_ids, occurred_ats, producers, as_of_now,
-            subjects) e;
+        return query select ostinato_internal.own_emit_events(types, payloads, ordering_keys, versions, tenant_ids,
+            correlation_ids, occurred_ats, producers, as_of_now, subjects);
         return;
     end if;
     perform ostinato_internal.check_lengths(

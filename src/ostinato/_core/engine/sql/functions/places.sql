@@ -4,9 +4,9 @@
 -- inlined: a plan reads as if the columns stood in the statement. For that, functions in `from` return a set, and take
 -- no volatile argument.
 
--- The key whose slots a job takes in its queue, as places, claims and rate_use hold it: the limit key with the tenant in
--- front of it, or with nobody, where the jobs of all tenants share it. The length of the tenant's name keeps two of them
--- apart, whatever characters they have.
+-- The key whose slots a job takes in its queue, as places, claims and rate_use hold it: the limit key with the tenant
+-- in front of it, or with nobody, where the jobs of all tenants share it. The length of the tenant's name keeps two of
+-- them apart, whatever characters they have.
 create function ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) returns text
 language sql immutable parallel safe as $$
     select case when $3 = 'installation' then '0::' || $2 else length($1) || ':' || $1 || ':' || $2 end

@@ -1,7 +1,7 @@
--- The check of a capture. Its kind is closed to tenants, so a user's session starts it here, with the rights of the owner:
--- for a capture of its own, and while none is at work. Workers call it too.
-create function vault_secure.start_check(tenant_id text, capture_event_id uuid) returns bigint
-language plpgsql security definer
+-- The check of a capture. Its kind is closed to tenants, so a user's session starts it here, with the rights of the
+-- owner: for a capture of its own, and while none is at work. Workers call it too.
+create function vault_secure.start_check(tenant_id text, capture_event_id uuid, correlation_id text default null)
+returns bigint language plpgsql security definer
 set search_path = vault_secure, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -17,6 +17,7 @@ begin
     end if;
     return ostinato.enqueue_job('capture.verify', json_build_object('capture_event_id', capture_event_id),
                                 queue => 'capture', tenant_id => start_check.tenant_id,
+                                correlation_id => start_check.correlation_id,
                                 unique_key => 'capture/' || capture_event_id, unique_policy => 'refuse');
 end
 $$;

@@ -1,5 +1,6 @@
 -- The two traces of every step: an audit event, and for a message of a dossier a MESSAGE_LOG on its timeline
--- (rule 1.2). An audit event has the real time, also where tests move the engine's clock; the timeline has the engine's.
+-- (rule 1.2). An audit event has the real time, also where tests move the engine's clock; the timeline has the
+-- engine's.
 
 -- Notes a step of a message: what happened, by whom; with `status`, on the timeline too. `details` hold codes and ids,
 -- never an address or a text.

@@ -30,7 +30,8 @@ $$;
 
 -- Adds the job that wakes what waits for a sender or a template of a tenant.
 create function outbound.start_wake(
-    tenant_id text, sender_id bigint, template_code text, language text, again boolean, run_at timestamptz
+    tenant_id text, sender_id bigint, template_code text, language text, again boolean, run_at timestamptz,
+    correlation_id text default null
 ) returns bigint language plpgsql security definer
 set search_path = outbound, pg_catalog, pg_temp as $$
 begin
@@ -41,6 +42,7 @@ begin
     return ostinato.enqueue_job(
         'outbound.wake', json_build_object('sender_id', sender_id, 'template_code', template_code, 'language', language,
                                            'again', again),
-        queue => 'outbound_callbacks', tenant_id => start_wake.tenant_id, run_at => start_wake.run_at);
+        queue => 'outbound_callbacks', tenant_id => start_wake.tenant_id, run_at => start_wake.run_at,
+        correlation_id => start_wake.correlation_id);
 end
 $$;
