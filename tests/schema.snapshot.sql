@@ -52,6 +52,26 @@ CREATE TYPE ostinato_data.api_key_line AS (
 	usable boolean
 );
 ALTER TYPE ostinato_data.api_key_line OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.audit_line AS (
+	id bigint,
+	at timestamp with time zone,
+	actor text,
+	actor_type text,
+	key_id bigint,
+	verb text,
+	noun text,
+	target text,
+	count bigint,
+	reason text,
+	tenant_id text,
+	correlation_id text,
+	login text,
+	program text,
+	job_ids bigint[],
+	filter json,
+	detail json
+);
+ALTER TYPE ostinato_data.audit_line OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.batch AS (
 	job_ids bigint[],
 	positions bigint[],
@@ -76,9 +96,20 @@ CREATE TYPE ostinato_data.claimed_job AS (
 	max_attempts smallint,
 	waited double precision,
 	next_cursor text,
-	behind bigint
+	behind bigint,
+	subject text
 );
 ALTER TYPE ostinato_data.claimed_job OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.erasure AS (
+	complete boolean,
+	erased json,
+	total bigint,
+	cancelled bigint,
+	running bigint,
+	waiting bigint,
+	job_ids bigint[]
+);
+ALTER TYPE ostinato_data.erasure OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.held_job AS (
 	job_id bigint,
 	attempt integer,
@@ -144,6 +175,17 @@ CREATE TYPE ostinato_data.recurrence AS (
 	either_day boolean
 );
 ALTER TYPE ostinato_data.recurrence OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.session_line AS (
+	id bigint,
+	tenant_id text,
+	subject text,
+	roles text[],
+	key_id bigint,
+	created_at timestamp with time zone,
+	seen_at timestamp with time zone,
+	expires_at timestamp with time zone
+);
+ALTER TYPE ostinato_data.session_line OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.trail_line AS (
 	at timestamp with time zone,
 	place smallint,
@@ -191,6 +233,15 @@ CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds doubl
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.act_as(actor text DEFAULT NULL::text, reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.act_as(actor text, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.acting_tenant() RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.acting_tenant() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.alert_failures() RETURNS TABLE(label text, value double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -253,11 +304,11 @@ CREATE FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_open_kind(kind text) RETURNS void
+CREATE FUNCTION ostinato.check_open_kind(kind text, queue text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.check_open_kind(kind text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.check_open_kind(kind text, queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[] DEFAULT NULL::text[], cursor text DEFAULT NULL::text, suspects boolean DEFAULT true, starts integer DEFAULT NULL::integer, apart text[] DEFAULT NULL::text[]) RETURNS SETOF ostinato_data.claimed_job
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -274,6 +325,11 @@ CREATE FUNCTION ostinato.close_pass(pass_id bigint) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.close_pass(pass_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.close_session(session_id bigint, tenant_id text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.close_session(session_id bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result anycompatible DEFAULT NULL::json, duration_ms integer DEFAULT NULL::integer, claim_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -359,58 +415,68 @@ CREATE FUNCTION ostinato.due_alerts(every interval DEFAULT '00:00:10'::interval)
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.due_alerts(every interval) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.emit_event(type text, payload json DEFAULT '{}'::json, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION ostinato.emit_event(type text, payload json DEFAULT '{}'::json, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text, subject text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text) RETURNS bigint
+ALTER FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text, subject text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[] DEFAULT NULL::text[], versions integer[] DEFAULT NULL::integer[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], occurred_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], producers text[] DEFAULT NULL::text[], as_of_now boolean DEFAULT false) RETURNS SETOF bigint
+ALTER FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[] DEFAULT NULL::text[], versions integer[] DEFAULT NULL::integer[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], occurred_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], producers text[] DEFAULT NULL::text[], as_of_now boolean DEFAULT false, subjects text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_job(kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer) RETURNS bigint
+CREATE FUNCTION ostinato.enqueue_job(kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, subject text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer) RETURNS bigint
+ALTER FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, subject text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] DEFAULT NULL::text[], priorities integer[] DEFAULT NULL::integer[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], unique_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[]) RETURNS SETOF bigint
+ALTER FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] DEFAULT NULL::text[], priorities integer[] DEFAULT NULL::integer[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], unique_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[], limit_scopes text[] DEFAULT NULL::text[], subjects text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, OUT job_id bigint, OUT attached boolean) RETURNS record
+ALTER FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, subject text DEFAULT NULL::text, OUT job_id bigint, OUT attached boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, OUT job_id bigint, OUT attached boolean) RETURNS record
+ALTER FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, subject text DEFAULT NULL::text, OUT job_id bigint, OUT attached boolean) RETURNS record
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enter_flow(tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
+ALTER FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enter_flow(tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, subject text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text DEFAULT NULL::text, user_id text DEFAULT NULL::text) RETURNS void
+ALTER FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enter_session(ticket bytea, hash bytea) RETURNS SETOF ostinato_data.session_line
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.enter_session(ticket bytea, hash bytea) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text DEFAULT NULL::text, user_id text DEFAULT NULL::text, key_id bigint DEFAULT NULL::bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text, key_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.erase_subject(subject text, tenant_id text DEFAULT NULL::text, preview boolean DEFAULT false, keep_live boolean DEFAULT false, most integer DEFAULT 10000) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.erase_subject(subject text, tenant_id text, preview boolean, keep_live boolean, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.evaluate_alerts(every interval DEFAULT '00:00:10'::interval, names text[] DEFAULT NULL::text[]) RETURNS SETOF ostinato_data.alert_change
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -465,6 +531,11 @@ CREATE FUNCTION ostinato.find_dead_letters(queue text DEFAULT NULL::text, kind t
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.find_session(hash bytea) RETURNS SETOF ostinato_data.session_line
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.find_session(hash bytea) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text DEFAULT NULL::text, states text[] DEFAULT NULL::text[], since timestamp with time zone DEFAULT NULL::timestamp with time zone, event_ids text[] DEFAULT NULL::text[], ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -576,6 +647,11 @@ CREATE FUNCTION ostinato.list_api_keys(tenant_id text DEFAULT NULL::text, usable
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_audit(actor text DEFAULT NULL::text, verb text DEFAULT NULL::text, target text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS SETOF ostinato_data.audit_line
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_buried(subscription text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(subscription text, job_id bigint, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text, attempt integer, buried_at timestamp with time zone, reason text, signature text, error json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -672,6 +748,16 @@ CREATE FUNCTION ostinato.list_schedules(tenant_id text DEFAULT NULL::text, key t
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_series(since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, step integer DEFAULT 60, queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text) RETURNS TABLE(at timestamp with time zone, first bigint, done bigint, failed bigint, dead bigint, run_seconds double precision, p50 double precision, p95 double precision, p99 double precision)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_series(since timestamp with time zone, until timestamp with time zone, step integer, queue text, kind text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_sessions(tenant_id text DEFAULT NULL::text, most integer DEFAULT 100) RETURNS SETOF ostinato_data.session_line
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_sessions(tenant_id text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_subscriptions() RETURNS TABLE(name text, types text[], tenant_id text, kind text, on_poison text, paused boolean, "position" bigint, behind bigint, waiting bigint, held bigint, buried bigint, lag_seconds double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -724,6 +810,11 @@ CREATE FUNCTION ostinato.machine_gaps() RETURNS TABLE(entity text, machine text,
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.machine_gaps() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) RETURNS TABLE(id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, replaces bigint, usable boolean, hash bytea)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.measure_alert(name text) RETURNS TABLE(label text, value double precision, bad boolean, message text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -735,7 +826,7 @@ CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 500, endpoints integ
     AS …;
 ALTER FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.move_test_clock(by interval) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.move_test_clock(by interval) OWNER TO ostinato_owner;
@@ -756,8 +847,17 @@ CREATE FUNCTION ostinato.next_fires(name text, n integer DEFAULT 5, after timest
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.note_api_key_use(key_ids bigint[]) RETURNS integer
+CREATE FUNCTION ostinato.note_action(verb text, noun text, target text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, job_ids bigint[] DEFAULT NULL::bigint[], count bigint DEFAULT 1, filter json DEFAULT NULL::json, detail json DEFAULT NULL::json) RETURNS void
     LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.note_action(verb character varying, noun text, target text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, job_ids bigint[] DEFAULT NULL::bigint[], count bigint DEFAULT 1, filter jsonb DEFAULT NULL::jsonb, detail jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.note_action(verb character varying, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter jsonb, detail jsonb) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.note_api_key_use(key_ids bigint[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.note_api_key_use(key_ids bigint[]) OWNER TO ostinato_owner;
@@ -775,11 +875,21 @@ CREATE FUNCTION ostinato.observe() RETURNS TABLE(name text, label text, value do
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.observe() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.observe_declared() RETURNS TABLE(name text, label text, value double precision)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.observe_declared() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint DEFAULT NULL::bigint, ticket_seconds double precision DEFAULT NULL::double precision) RETURNS ostinato_data.session_line
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.own_alerts() RETURNS SETOF ostinato_data.alert_line
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -861,11 +971,26 @@ CREATE FUNCTION ostinato.prune_leases(keep_seconds double precision DEFAULT 8640
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.prune_series(retention_days integer, most integer DEFAULT 20000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.prune_series(retention_days integer, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.prune_sessions(most integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.prune_sessions(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.prune_webhooks(retention_days integer, most integer DEFAULT 5000) RETURNS TABLE(name text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(queue text, first bigint, done bigint, failed bigint, dead bigint, p50 double precision, p99 double precision)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.recompute_schedules(zones text[] DEFAULT NULL::text[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -876,6 +1001,11 @@ CREATE FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.record_series(rows jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.record_series(rows jsonb) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.redeliver(subscription text, positions bigint[] DEFAULT NULL::bigint[], most integer DEFAULT 1000, preview boolean DEFAULT false) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -891,16 +1021,21 @@ CREATE FUNCTION ostinato.redrive_jobs(queue text DEFAULT NULL::text, kind text D
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_filtered_reads() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.refuse_filtered_reads() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[] DEFAULT NULL::text[]) RETURNS void
+CREATE FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[] DEFAULT NULL::text[], opens boolean[] DEFAULT NULL::boolean[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[], opens boolean[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision DEFAULT 15, contract integer DEFAULT 2) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1007,7 +1142,7 @@ CREATE FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text DEFAULT NU
     AS …;
 ALTER FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.ring_doorbell(queue text, softly boolean DEFAULT false) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.ring_doorbell(queue text, softly boolean) OWNER TO ostinato_owner;
@@ -1076,7 +1211,7 @@ CREATE FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], at
     AS …;
 ALTER FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) OWNER TO ostinato_owner;
@@ -1137,6 +1272,10 @@ CREATE FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigin
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.subject(given text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.subject(given text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.subscribe(name text, types text[] DEFAULT NULL::text[], tenant_id text DEFAULT NULL::text, kind text DEFAULT NULL::text, on_poison text DEFAULT 'skip'::text, start text DEFAULT 'now'::text, start_position bigint DEFAULT NULL::bigint, start_time timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1179,12 +1318,17 @@ CREATE FUNCTION ostinato.unrun_kinds() RETURNS TABLE(queue text, kind text, jobs
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.unrun_kinds() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
+CREATE FUNCTION ostinato.upcoming_schedules(tenant_id text DEFAULT NULL::text, most integer DEFAULT 10) RETURNS TABLE(tenant_id text, name text, kind text, zone text, next_at timestamp with time zone, slot_local timestamp without time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.upcoming_schedules(tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer DEFAULT 4, audit_days integer DEFAULT NULL::integer) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '300ms'
     AS …;
-ALTER FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer, audit_days integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer DEFAULT 4, thorough boolean DEFAULT false) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1207,6 +1351,7 @@ CREATE FUNCTION ostinato.upsert_schedules(schedules anycompatible) RETURNS TABLE
 ALTER FUNCTION ostinato.upsert_schedules(schedules anycompatible) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.use_test_clock() RETURNS void
     LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.use_test_clock() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) RETURNS SETOF bigint
@@ -1223,6 +1368,21 @@ CREATE FUNCTION ostinato.waiting_kinds() RETURNS SETOF text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.waiting_kinds() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.watch_alerts(every interval, names text[]) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.watch_alerts(every interval, names text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.watch_due_alerts(every interval DEFAULT '00:00:10'::interval) RETURNS TABLE(names text[], is_foreign boolean)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.watch_due_alerts(every interval) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
@@ -1236,6 +1396,16 @@ CREATE FUNCTION ostinato.why(job_id bigint) RETURNS TABLE(code text, message tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_data.check_schedule_door() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.check_schedule_door() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_data.keep_audit() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.keep_audit() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_data.protect(name text, tenants boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1246,15 +1416,28 @@ CREATE FUNCTION ostinato_data.refuse_rewrite() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_data.refuse_rewrite() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_data.stamp_audit() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.stamp_audit() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.able_workers(queue text, kind text) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.able_workers(queue text, kind text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.actor() RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.actor() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) RETURNS ostinato_data.batch
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.add_counts(a bigint[], b bigint[]) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.add_counts(a bigint[], b bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.add_cursor(name text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1353,6 +1536,11 @@ CREATE FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) RETURNS b
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[] DEFAULT NULL::bigint[], after bigint DEFAULT 0) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1363,6 +1551,11 @@ CREATE FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.machine_table (
     entity text NOT NULL COLLATE pg_catalog."C",
     machine text NOT NULL COLLATE pg_catalog."C",
@@ -1415,10 +1608,29 @@ CREATE FUNCTION ostinato_internal.check_name(what text, value text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_name(what text, value text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.check_options(priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, limit_key text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
+CREATE FUNCTION ostinato_internal.check_not_erased(job_id bigint) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_not_erased(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_open_queue(queue text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_open_queue(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_options(priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, limit_key text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_scope text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text, limit_scope text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_payload(type text, payload text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1428,6 +1640,10 @@ CREATE FUNCTION ostinato_internal.check_policies(gap text, overlap text) RETURNS
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_policies(gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_reason(reason text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_reason(reason text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1484,11 +1700,11 @@ CREATE FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret_args text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) RETURNS void
+CREATE FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_timed(ids bigint[]) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1567,7 +1783,9 @@ CREATE TABLE ostinato_data.event (
     correlation_id text NOT NULL COLLATE pg_catalog."C",
     producer text NOT NULL COLLATE pg_catalog."C",
     ordering_key text COLLATE pg_catalog."C",
-    payload json NOT NULL
+    payload json NOT NULL,
+    subject bytea,
+    erased_at timestamp with time zone
 )
 PARTITION BY RANGE (id);
 ALTER TABLE ONLY ostinato_data.event FORCE ROW LEVEL SECURITY;
@@ -1591,6 +1809,11 @@ CREATE FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean,
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) RETURNS ostinato_data.api_key_line
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -1631,6 +1854,7 @@ CREATE TABLE ostinato_data.idempotency (
     fields json NOT NULL,
     resource text,
     answer json,
+    subjects bytea[],
     CONSTRAINT idempotency_lease_seconds_check CHECK ((lease_seconds > (0)::double precision)),
     CONSTRAINT idempotency_state_check CHECK ((state = ANY (ARRAY['in_flight'::text, 'abandoned'::text, 'done'::text]))),
     CONSTRAINT idempotency_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
@@ -1724,11 +1948,16 @@ CREATE FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[] DE
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) RETURNS SETOF bigint
+CREATE FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) RETURNS SETOF bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) RETURNS ostinato_data.erasure
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.error_summary(error json, longest integer DEFAULT 200) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -1918,6 +2147,27 @@ CREATE FUNCTION ostinato_internal.has_unsequenced() RETURNS boolean
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.has_unsequenced() OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.session (
+    id bigint NOT NULL,
+    hash bytea NOT NULL,
+    tenant_id text COLLATE pg_catalog."C",
+    subject text NOT NULL,
+    roles text[] NOT NULL,
+    key_id bigint,
+    is_ticket boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT session_hash_check CHECK ((octet_length(hash) = 32))
+)
+WITH (fillfactor='80');
+ALTER TABLE ONLY ostinato_data.session FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.session OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint, claim_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1956,6 +2206,10 @@ CREATE FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.idle_session() RETURNS interval
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.idle_session() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.in_grace(seconds double precision) RETURNS boolean
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2039,6 +2293,11 @@ CREATE FUNCTION ostinato_internal.is_run(queue text, kind text) RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.is_run(queue text, kind text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_watchable(name text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.is_watchable(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) RETURNS interval
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -2079,6 +2338,14 @@ CREATE FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) RETURN
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.latency_at(counts bigint[], share double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.latency_at(counts bigint[], share double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.latency_bounds() RETURNS double precision[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.latency_bounds() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2161,6 +2428,10 @@ CREATE FUNCTION ostinato_internal.longest_name() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.longest_name() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.longest_session() RETURNS interval
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.longest_session() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) RETURNS ostinato_data.lanes
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2195,6 +2466,11 @@ CREATE FUNCTION ostinato_internal.make_rule(cron text DEFAULT NULL::text, at_tim
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.make_subject_secret() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.make_subject_secret() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.masked(value json) RETURNS json
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -2244,10 +2520,10 @@ CREATE FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutof
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) RETURNS SETOF ostinato_data.place
+CREATE FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text DEFAULT NULL::text) RETURNS SETOF ostinato_data.place
     LANGUAGE sql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) RETURNS date
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -2284,6 +2560,11 @@ CREATE FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) RETURNS bytea
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2294,6 +2575,10 @@ CREATE FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.web
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.noted_subjects() RETURNS bytea[]
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.noted_subjects() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -2319,6 +2604,11 @@ CREATE FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) RETURNS void
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.open_kinds() RETURNS text[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.open_kinds() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2334,6 +2624,26 @@ CREATE FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) RET
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) RETURNS ostinato_data.erasure
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) RETURNS SETOF bigint
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2354,11 +2664,11 @@ CREATE FUNCTION ostinato_internal.own_limits(job_id bigint) RETURNS SETOF ostina
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_limits(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) RETURNS record
+CREATE FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) RETURNS record
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_retry_job(job_id bigint) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2425,7 +2735,10 @@ CREATE TABLE ostinato_data.job (
     limit_key text COLLATE pg_catalog."C",
     unique_key text COLLATE pg_catalog."C",
     correlation_id text COLLATE pg_catalog."C",
-    unique_states text[]
+    unique_states text[],
+    limit_scope text COLLATE pg_catalog."C",
+    subject bytea,
+    erased_at timestamp with time zone
 )
 PARTITION BY RANGE (id);
 ALTER TABLE ONLY ostinato_data.job FORCE ROW LEVEL SECURITY;
@@ -2569,6 +2882,10 @@ CREATE FUNCTION ostinato_internal.ready_since(job_id bigint) RETURNS timestamp w
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.ready_since(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.real_clock() RETURNS timestamp with time zone
+    LANGUAGE sql PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.real_clock() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.real_time(at timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -2578,6 +2895,16 @@ CREATE FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seco
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.record(verb text, noun text, target text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, job_ids bigint[] DEFAULT NULL::bigint[], count bigint DEFAULT 1, filter json DEFAULT NULL::json, detail json DEFAULT NULL::json, why text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_behind(job_id bigint) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -2608,6 +2935,10 @@ CREATE FUNCTION ostinato_internal.refuse_moved(job_id bigint) RETURNS text
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_moved(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_real_clock() RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_real_clock() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_row() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2691,6 +3022,11 @@ CREATE FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.retry_job(job_id bigint) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.retry_job(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) RETURNS text
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2711,6 +3047,10 @@ CREATE FUNCTION ostinato_internal.say_count(n bigint) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.say_count(n bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.say_some(names text[]) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.say_some(names text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.say_span(span interval) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -2732,6 +3072,11 @@ CREATE FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.seen_series(step integer, since timestamp with time zone, until timestamp with time zone, for_queue text, for_kind text, for_tenant text) RETURNS TABLE(at timestamp with time zone, queue text, kind text, first bigint, done bigint, failed bigint, dead bigint, run_seconds double precision, latency bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.seen_series(step integer, since timestamp with time zone, until timestamp with time zone, for_queue text, for_kind text, for_tenant text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.sees_all() RETURNS boolean
     LANGUAGE sql STABLE
     AS …;
@@ -2744,6 +3089,10 @@ CREATE FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], posi
     SET enable_hashjoin TO 'on'
     AS …;
 ALTER FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.session_line(session ostinato_data.session) RETURNS ostinato_data.session_line
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.session_line(session ostinato_data.session) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) RETURNS SETOF bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2805,11 +3154,15 @@ CREATE FUNCTION ostinato_internal.short_json(value json, longest integer) RETURN
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.short_json(value json, longest integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer DEFAULT 10, OUT who text, OUT holders json) RETURNS record
+CREATE FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer DEFAULT 10, OUT who text, OUT holders json) RETURNS record
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -2843,6 +3196,19 @@ CREATE FUNCTION ostinato_internal.stop_upkeep() RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.stop_upkeep() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.subject_token(hash bytea) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.subject_token(hash bytea) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.sum_counts(counts bigint[]) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.sum_counts(counts bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.suspect_crashes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -2956,6 +3322,11 @@ CREATE FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.trail_of_events(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3102,6 +3473,11 @@ CREATE FUNCTION ostinato_internal.why_ended(job_id bigint) RETURNS SETOF ostinat
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.why_ended(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_erased(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_erased(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.why_limited(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3211,6 +3587,59 @@ ALTER TABLE ostinato_data.api_key ALTER COLUMN id ADD GENERATED BY DEFAULT AS ID
     NO MAXVALUE
     CACHE 1
 );
+CREATE TABLE ostinato_data.audit_entry (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    count bigint NOT NULL,
+    key_id bigint,
+    tenant_id text COLLATE pg_catalog."C",
+    verb text NOT NULL COLLATE pg_catalog."C",
+    noun text NOT NULL COLLATE pg_catalog."C",
+    target text COLLATE pg_catalog."C",
+    actor text NOT NULL COLLATE pg_catalog."C",
+    actor_type text NOT NULL COLLATE pg_catalog."C",
+    login text NOT NULL,
+    program text NOT NULL,
+    correlation_id text COLLATE pg_catalog."C",
+    reason text,
+    job_ids bigint[],
+    filter json,
+    detail json,
+    CONSTRAINT audit_entry_actor_type_check CHECK ((actor_type = ANY (ARRAY['user'::text, 'operator'::text, 'login'::text])))
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY ostinato_data.audit_entry FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.audit_entry OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.audit_entry_default (
+    id bigint CONSTRAINT audit_entry_id_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT audit_entry_at_not_null NOT NULL,
+    count bigint CONSTRAINT audit_entry_count_not_null NOT NULL,
+    key_id bigint,
+    tenant_id text COLLATE pg_catalog."C",
+    verb text CONSTRAINT audit_entry_verb_not_null NOT NULL COLLATE pg_catalog."C",
+    noun text CONSTRAINT audit_entry_noun_not_null NOT NULL COLLATE pg_catalog."C",
+    target text COLLATE pg_catalog."C",
+    actor text CONSTRAINT audit_entry_actor_not_null NOT NULL COLLATE pg_catalog."C",
+    actor_type text CONSTRAINT audit_entry_actor_type_not_null NOT NULL COLLATE pg_catalog."C",
+    login text CONSTRAINT audit_entry_login_not_null NOT NULL,
+    program text CONSTRAINT audit_entry_program_not_null NOT NULL,
+    correlation_id text COLLATE pg_catalog."C",
+    reason text,
+    job_ids bigint[],
+    filter json,
+    detail json,
+    CONSTRAINT audit_entry_actor_type_check CHECK ((actor_type = ANY (ARRAY['user'::text, 'operator'::text, 'login'::text])))
+);
+ALTER TABLE ONLY ostinato_data.audit_entry_default FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.audit_entry_default OWNER TO ostinato_owner;
+CREATE SEQUENCE ostinato_data.audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    MINVALUE 0
+    MAXVALUE 9999999999
+    CACHE 1
+    CYCLE;
+ALTER SEQUENCE ostinato_data.audit_id_seq OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.cancel_request (
     job_id bigint NOT NULL,
     requested_at timestamp with time zone NOT NULL,
@@ -3296,7 +3725,9 @@ CREATE TABLE ostinato_data.event_default (
     correlation_id text CONSTRAINT event_correlation_id_not_null NOT NULL COLLATE pg_catalog."C",
     producer text CONSTRAINT event_producer_not_null NOT NULL COLLATE pg_catalog."C",
     ordering_key text COLLATE pg_catalog."C",
-    payload json CONSTRAINT event_payload_not_null NOT NULL
+    payload json CONSTRAINT event_payload_not_null NOT NULL,
+    subject bytea,
+    erased_at timestamp with time zone
 );
 ALTER TABLE ONLY ostinato_data.event_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.event_default OWNER TO ostinato_owner;
@@ -3366,7 +3797,10 @@ CREATE TABLE ostinato_data.job_default (
     limit_key text COLLATE pg_catalog."C",
     unique_key text COLLATE pg_catalog."C",
     correlation_id text COLLATE pg_catalog."C",
-    unique_states text[]
+    unique_states text[],
+    limit_scope text COLLATE pg_catalog."C",
+    subject bytea,
+    erased_at timestamp with time zone
 );
 ALTER TABLE ONLY ostinato_data.job_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_default OWNER TO ostinato_owner;
@@ -3422,6 +3856,7 @@ CREATE TABLE ostinato_data.kind (
     retry json NOT NULL,
     args_schema json,
     registered_at timestamp with time zone NOT NULL,
+    open boolean,
     secret_args text[] DEFAULT '{}'::text[] NOT NULL
 );
 ALTER TABLE ONLY ostinato_data.kind FORCE ROW LEVEL SECURITY;
@@ -3558,6 +3993,30 @@ CREATE TABLE ostinato_data.schedule_fire_default (
 );
 ALTER TABLE ONLY ostinato_data.schedule_fire_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.schedule_fire_default OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.series (
+    step smallint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    queue text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    first bigint NOT NULL,
+    done bigint NOT NULL,
+    failed bigint NOT NULL,
+    dead bigint NOT NULL,
+    run_seconds double precision NOT NULL,
+    latency bigint[] NOT NULL,
+    CONSTRAINT series_step_check CHECK ((step = ANY (ARRAY[60, 3600])))
+)
+WITH (fillfactor='70');
+ALTER TABLE ONLY ostinato_data.series FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.series OWNER TO ostinato_owner;
+ALTER TABLE ostinato_data.session ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME ostinato_data.session_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 CREATE TABLE ostinato_data.step (
     job_id bigint NOT NULL,
     finished_at timestamp with time zone NOT NULL,
@@ -3589,6 +4048,31 @@ CREATE TABLE ostinato_data.step_default (
 );
 ALTER TABLE ONLY ostinato_data.step_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.step_default OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.subject_secret (
+    only_row boolean DEFAULT true NOT NULL,
+    inner_pad bytea NOT NULL,
+    outer_pad bytea NOT NULL,
+    CONSTRAINT subject_secret_inner_pad_check CHECK ((length(inner_pad) = 64)),
+    CONSTRAINT subject_secret_only_row_check CHECK (only_row),
+    CONSTRAINT subject_secret_outer_pad_check CHECK ((length(outer_pad) = 64))
+);
+ALTER TABLE ONLY ostinato_data.subject_secret FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.subject_secret OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.tenant_series (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    step smallint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    first bigint NOT NULL,
+    done bigint NOT NULL,
+    failed bigint NOT NULL,
+    dead bigint NOT NULL,
+    run_seconds double precision NOT NULL,
+    latency bigint[] NOT NULL,
+    CONSTRAINT tenant_series_step_check CHECK ((step = ANY (ARRAY[60, 3600])))
+)
+WITH (fillfactor='70');
+ALTER TABLE ONLY ostinato_data.tenant_series FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.tenant_series OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.test_clock (
     only_row boolean DEFAULT true NOT NULL,
     frozen timestamp with time zone,
@@ -3729,7 +4213,8 @@ CREATE TABLE ostinato_data.webhook_message (
     event_type text NOT NULL COLLATE pg_catalog."C",
     correlation_id text NOT NULL COLLATE pg_catalog."C",
     body text NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    subject bytea
 );
 ALTER TABLE ONLY ostinato_data.webhook_message FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.webhook_message OWNER TO ostinato_owner;
@@ -3767,6 +4252,7 @@ CREATE TABLE ostinato_data.worker (
 WITH (fillfactor='50');
 ALTER TABLE ONLY ostinato_data.worker FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.worker OWNER TO ostinato_owner;
+ALTER TABLE ONLY ostinato_data.audit_entry ATTACH PARTITION ostinato_data.audit_entry_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.event ATTACH PARTITION ostinato_data.event_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.event_log ATTACH PARTITION ostinato_data.event_log_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.job ATTACH PARTITION ostinato_data.job_default DEFAULT;
@@ -3784,6 +4270,10 @@ ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_tenant_id_id_key UNIQUE (tenant_id, id);
+ALTER TABLE ONLY ostinato_data.audit_entry
+    ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.audit_entry_default
+    ADD CONSTRAINT audit_entry_default_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.cancel_request
     ADD CONSTRAINT cancel_request_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.claim_hint
@@ -3859,17 +4349,29 @@ ALTER TABLE ONLY ostinato_data.schedule_fire
 ALTER TABLE ONLY ostinato_data.schedule_fire_default
     ADD CONSTRAINT schedule_fire_default_pkey PRIMARY KEY (schedule_id, slot_at, day_id);
 ALTER TABLE ONLY ostinato_data.schedule
+    ADD CONSTRAINT schedule_of_tenant UNIQUE (tenant_id, id);
+ALTER TABLE ONLY ostinato_data.schedule
     ADD CONSTRAINT schedule_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.schedule
     ADD CONSTRAINT schedule_tenant_id_name_key UNIQUE (tenant_id, name);
 ALTER TABLE ONLY ostinato_data.scheduled
     ADD CONSTRAINT scheduled_pkey PRIMARY KEY (job_id);
+ALTER TABLE ONLY ostinato_data.series
+    ADD CONSTRAINT series_pkey PRIMARY KEY (step, at, queue, kind);
+ALTER TABLE ONLY ostinato_data.session
+    ADD CONSTRAINT session_hash_key UNIQUE (hash);
+ALTER TABLE ONLY ostinato_data.session
+    ADD CONSTRAINT session_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.step
     ADD CONSTRAINT step_pkey PRIMARY KEY (job_id, "position");
 ALTER TABLE ONLY ostinato_data.step_default
     ADD CONSTRAINT step_default_pkey PRIMARY KEY (job_id, "position");
+ALTER TABLE ONLY ostinato_data.subject_secret
+    ADD CONSTRAINT subject_secret_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY ostinato_data.subscription
     ADD CONSTRAINT subscription_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY ostinato_data.tenant_series
+    ADD CONSTRAINT tenant_series_pkey PRIMARY KEY (tenant_id, step, at);
 ALTER TABLE ONLY ostinato_data.test_clock
     ADD CONSTRAINT test_clock_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY ostinato_data.tick
@@ -3910,6 +4412,12 @@ CREATE INDEX alert_firing_alert ON ostinato_data.alert_firing USING btree (alert
 CREATE UNIQUE INDEX alert_firing_open ON ostinato_data.alert_firing USING btree (alert, label) WHERE (resolved_at IS NULL);
 CREATE INDEX alert_firing_resolved ON ostinato_data.alert_firing USING btree (resolved_at) WHERE (resolved_at IS NOT NULL);
 CREATE INDEX api_key_replaces ON ostinato_data.api_key USING btree (replaces) WHERE (replaces IS NOT NULL);
+CREATE INDEX audit_entry_correlation ON ONLY ostinato_data.audit_entry USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX audit_entry_default_correlation_id_idx ON ostinato_data.audit_entry_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX audit_entry_jobs ON ONLY ostinato_data.audit_entry USING gin (job_ids) WHERE (job_ids IS NOT NULL);
+CREATE INDEX audit_entry_default_job_ids_idx ON ostinato_data.audit_entry_default USING gin (job_ids) WHERE (job_ids IS NOT NULL);
+CREATE INDEX audit_entry_tenant ON ONLY ostinato_data.audit_entry USING btree (tenant_id, id);
+CREATE INDEX audit_entry_default_tenant_id_id_idx ON ostinato_data.audit_entry_default USING btree (tenant_id, id);
 CREATE UNIQUE INDEX claim_own ON ostinato_data.claim USING btree (job_id) WHERE (job_id IS NOT NULL);
 CREATE INDEX claim_split ON ostinato_data.claim USING btree (split_from) WHERE (split_from IS NOT NULL);
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
@@ -3920,13 +4428,18 @@ CREATE INDEX delivery_open ON ostinato_data.delivery USING btree (subscription, 
 CREATE INDEX delivery_position ON ostinato_data.delivery USING btree (subscription, "position");
 CREATE INDEX event_correlation ON ONLY ostinato_data.event USING btree (correlation_id);
 CREATE INDEX event_default_correlation_id_idx ON ostinato_data.event_default USING btree (correlation_id);
+CREATE INDEX event_subject ON ONLY ostinato_data.event USING btree (subject) WHERE (subject IS NOT NULL);
+CREATE INDEX event_default_subject_idx ON ostinato_data.event_default USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX event_log_key ON ONLY ostinato_data.event_log USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
 CREATE INDEX event_log_default_ordering_key_type_tenant_id_position_idx ON ostinato_data.event_log_default USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
 CREATE INDEX event_log_position ON ONLY ostinato_data.event_log USING btree ("position");
 CREATE INDEX event_log_default_position_idx ON ostinato_data.event_log_default USING btree ("position");
 CREATE INDEX idempotency_expires ON ostinato_data.idempotency USING btree (expires_at);
+CREATE INDEX idempotency_subjects ON ostinato_data.idempotency USING gin (subjects) WHERE (subjects IS NOT NULL);
 CREATE INDEX job_correlation ON ONLY ostinato_data.job USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX job_default_correlation_id_idx ON ostinato_data.job_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX job_subject ON ONLY ostinato_data.job USING btree (subject) WHERE (subject IS NOT NULL);
+CREATE INDEX job_default_subject_idx ON ostinato_data.job_default USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX job_tenant ON ONLY ostinato_data.job USING btree (tenant_id, id) WHERE (tenant_id <> 'default'::text);
 CREATE INDEX job_default_tenant_id_id_idx ON ostinato_data.job_default USING btree (tenant_id, id) WHERE (tenant_id <> 'default'::text);
 CREATE UNIQUE INDEX job_unique_job ON ostinato_data.job_unique USING btree (job_id);
@@ -3943,6 +4456,9 @@ CREATE INDEX schedule_key ON ostinato_data.schedule USING btree (tenant_id, key)
 CREATE INDEX schedule_owner ON ostinato_data.schedule USING btree (owner) WHERE (owner IS NOT NULL);
 CREATE INDEX scheduled_due ON ostinato_data.scheduled USING btree (run_at);
 CREATE INDEX scheduled_shelf ON ostinato_data.scheduled USING btree (queue, kind, job_id) WHERE (reason = 'no_worker'::text);
+CREATE INDEX session_expires ON ostinato_data.session USING btree (expires_at);
+CREATE INDEX session_key ON ostinato_data.session USING btree (key_id) WHERE (key_id IS NOT NULL);
+CREATE INDEX tenant_series_at ON ostinato_data.tenant_series USING btree (step, at);
 CREATE INDEX transition_correlation ON ONLY ostinato_data.transition USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX transition_default_correlation_id_idx ON ostinato_data.transition_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX transition_entity ON ONLY ostinato_data.transition USING btree (entity, entity_id, id);
@@ -3956,16 +4472,23 @@ CREATE INDEX webhook_delivery_job ON ostinato_data.webhook_delivery USING btree 
 CREATE INDEX webhook_delivery_key ON ostinato_data.webhook_delivery USING btree (endpoint_id, ordering_key, seq, id) WHERE (state = ANY (ARRAY['pending'::text, 'waiting'::text, 'held'::text]));
 CREATE INDEX webhook_delivery_message ON ostinato_data.webhook_delivery USING btree (message_id);
 CREATE INDEX webhook_delivery_pending ON ostinato_data.webhook_delivery USING btree (endpoint_id, id) WHERE (state = 'pending'::text);
+CREATE INDEX webhook_message_subject ON ostinato_data.webhook_message USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX webhook_receipt_age ON ostinato_data.webhook_receipt USING btree (keep_until);
 CREATE INDEX webhook_secret_endpoint ON ostinato_data.webhook_secret USING btree (endpoint_id, id);
 CREATE INDEX webhook_secret_expiry ON ostinato_data.webhook_secret USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+ALTER INDEX ostinato_data.audit_entry_correlation ATTACH PARTITION ostinato_data.audit_entry_default_correlation_id_idx;
+ALTER INDEX ostinato_data.audit_entry_jobs ATTACH PARTITION ostinato_data.audit_entry_default_job_ids_idx;
+ALTER INDEX ostinato_data.audit_entry_pkey ATTACH PARTITION ostinato_data.audit_entry_default_pkey;
+ALTER INDEX ostinato_data.audit_entry_tenant ATTACH PARTITION ostinato_data.audit_entry_default_tenant_id_id_idx;
 ALTER INDEX ostinato_data.event_correlation ATTACH PARTITION ostinato_data.event_default_correlation_id_idx;
 ALTER INDEX ostinato_data.event_pkey ATTACH PARTITION ostinato_data.event_default_pkey;
+ALTER INDEX ostinato_data.event_subject ATTACH PARTITION ostinato_data.event_default_subject_idx;
 ALTER INDEX ostinato_data.event_log_key ATTACH PARTITION ostinato_data.event_log_default_ordering_key_type_tenant_id_position_idx;
 ALTER INDEX ostinato_data.event_log_pkey ATTACH PARTITION ostinato_data.event_log_default_pkey;
 ALTER INDEX ostinato_data.event_log_position ATTACH PARTITION ostinato_data.event_log_default_position_idx;
 ALTER INDEX ostinato_data.job_correlation ATTACH PARTITION ostinato_data.job_default_correlation_id_idx;
 ALTER INDEX ostinato_data.job_pkey ATTACH PARTITION ostinato_data.job_default_pkey;
+ALTER INDEX ostinato_data.job_subject ATTACH PARTITION ostinato_data.job_default_subject_idx;
 ALTER INDEX ostinato_data.job_tenant ATTACH PARTITION ostinato_data.job_default_tenant_id_id_idx;
 ALTER INDEX ostinato_data.metric_sample_name_at ATTACH PARTITION ostinato_data.metric_sample_default_name_at_idx;
 ALTER INDEX ostinato_data.metric_sample_pkey ATTACH PARTITION ostinato_data.metric_sample_default_pkey;
@@ -3977,9 +4500,16 @@ ALTER INDEX ostinato_data.transition_entity ATTACH PARTITION ostinato_data.trans
 ALTER INDEX ostinato_data.transition_pkey ATTACH PARTITION ostinato_data.transition_default_pkey;
 ALTER INDEX ostinato_data.webhook_attempt_delivery ATTACH PARTITION ostinato_data.webhook_attempt_default_delivery_id_id_idx;
 ALTER INDEX ostinato_data.webhook_attempt_pkey ATTACH PARTITION ostinato_data.webhook_attempt_default_pkey;
+CREATE TRIGGER door BEFORE INSERT OR UPDATE OF kind, queue ON ostinato_data.schedule FOR EACH ROW EXECUTE FUNCTION ostinato_data.check_schedule_door();
+CREATE TRIGGER keep BEFORE DELETE OR UPDATE ON ostinato_data.audit_entry FOR EACH ROW EXECUTE FUNCTION ostinato_data.keep_audit();
+CREATE TRIGGER keep_all BEFORE TRUNCATE ON ostinato_data.audit_entry FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.keep_audit();
+CREATE TRIGGER keep_all BEFORE TRUNCATE ON ostinato_data.audit_entry_default FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.keep_audit();
 CREATE TRIGGER refuse_rewrite BEFORE DELETE OR UPDATE OR TRUNCATE ON ostinato_data.transition FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.refuse_rewrite();
+CREATE TRIGGER stamp BEFORE INSERT ON ostinato_data.audit_entry FOR EACH ROW EXECUTE FUNCTION ostinato_data.stamp_audit();
 ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_tenant_id_replaces_fkey FOREIGN KEY (tenant_id, replaces) REFERENCES ostinato_data.api_key(tenant_id, id);
+ALTER TABLE ONLY ostinato_data.schedule_due
+    ADD CONSTRAINT schedule_due_of_tenant FOREIGN KEY (tenant_id, schedule_id) REFERENCES ostinato_data.schedule(tenant_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_delivery
     ADD CONSTRAINT webhook_delivery_message_id_fkey FOREIGN KEY (message_id) REFERENCES ostinato_data.webhook_message(id) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_delivery
@@ -3989,6 +4519,8 @@ ALTER TABLE ONLY ostinato_data.webhook_secret
 ALTER TABLE ostinato_data.alert ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.alert_firing ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.api_key ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.audit_entry ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.audit_entry_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.cancel_request ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim_hint ENABLE ROW LEVEL SECURITY;
@@ -4000,6 +4532,8 @@ ALTER TABLE ostinato_data.doorbell ENABLE ROW LEVEL SECURITY;
 CREATE POLICY engine ON ostinato_data.alert TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.alert_firing TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.api_key TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.audit_entry TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.audit_entry_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.cancel_request TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim_hint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -4040,9 +4574,12 @@ CREATE POLICY engine ON ostinato_data.schedule_due TO ostinato_owner, ostinato_w
 CREATE POLICY engine ON ostinato_data.schedule_fire TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.schedule_fire_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.scheduled TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.series TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.session TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.step TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.step_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.subscription TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.tenant_series TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.test_clock TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.tick TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.transition TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -4088,6 +4625,7 @@ CREATE POLICY migrate ON ostinato_data.migration TO ostinato_owner USING (true) 
 ALTER TABLE ostinato_data.migration ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.outcome ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.outcome_default ENABLE ROW LEVEL SECURITY;
+CREATE POLICY owner ON ostinato_data.subject_secret TO ostinato_owner USING (true) WITH CHECK (true);
 ALTER TABLE ostinato_data.quarantine ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.queue ENABLE ROW LEVEL SECURITY;
 CREATE POLICY queues ON ostinato_data.queue FOR SELECT TO ostinato_tenant USING ((NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL));
@@ -4098,9 +4636,13 @@ ALTER TABLE ostinato_data.schedule_due ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.schedule_fire ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.schedule_fire_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.scheduled ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.series ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.session ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.step ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.step_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.subject_secret ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.subscription ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON ostinato_data.audit_entry TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.cancel_request FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
   WHERE (j.id = cancel_request.job_id))));
@@ -4138,11 +4680,13 @@ CREATE POLICY tenant ON ostinato_data.scheduled TO ostinato_tenant USING ((tenan
 CREATE POLICY tenant ON ostinato_data.step FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
   WHERE (j.id = step.job_id))));
+CREATE POLICY tenant ON ostinato_data.tenant_series TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.transition TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.webhook_attempt TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.webhook_delivery TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.webhook_endpoint TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.webhook_message TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+ALTER TABLE ostinato_data.tenant_series ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.test_clock ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.tick ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tick ON ostinato_data.tick FOR SELECT TO ostinato_tenant USING (true);
@@ -4175,6 +4719,12 @@ GRANT ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep
 REVOKE ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.act_as(actor text, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.acting_tenant() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.acting_tenant() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.acting_tenant() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.alert_failures() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_tenant;
@@ -4206,15 +4756,18 @@ GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text
 REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_open_kind(kind text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.close_pass(pass_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.close_session(session_id bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.close_session(session_id bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.close_session(session_id bigint, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result anycompatible, duration_ms integer, claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result anycompatible, duration_ms integer, claim_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result anycompatible, duration_ms integer, claim_id bigint) TO ostinato_tenant;
@@ -4266,39 +4819,45 @@ GRANT ALL ON FUNCTION ostinato.drop_subscription(name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.due_alerts(every interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_session(ticket bytea, hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_session(ticket bytea, hash bytea) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_session(ticket bytea, hash bytea) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text, key_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text, key_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text, key_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.erase_subject(subject text, tenant_id text, preview boolean, keep_live boolean, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.erase_subject(subject text, tenant_id text, preview boolean, keep_live boolean, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.erase_subject(subject text, tenant_id text, preview boolean, keep_live boolean, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) TO ostinato_tenant;
@@ -4329,6 +4888,9 @@ GRANT ALL ON FUNCTION ostinato.find_api_key(key_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.find_session(hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_session(hash bytea) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.find_session(hash bytea) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_tenant;
@@ -4387,6 +4949,9 @@ GRANT ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) TO ostinat
 REVOKE ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_tenant;
@@ -4426,6 +4991,12 @@ GRANT ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time
 REVOKE ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_series(since timestamp with time zone, until timestamp with time zone, step integer, queue text, kind text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_series(since timestamp with time zone, until timestamp with time zone, step integer, queue text, kind text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_series(since timestamp with time zone, until timestamp with time zone, step integer, queue text, kind text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_subscriptions() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_tenant;
@@ -4456,6 +5027,9 @@ GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, 
 REVOKE ALL ON FUNCTION ostinato.machine_gaps() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.measure_alert(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.measure_alert(name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.measure_alert(name text) TO ostinato_tenant;
@@ -4477,9 +5051,15 @@ GRANT ALL ON FUNCTION ostinato.next_api_key_id() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.note_action(verb character varying, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter jsonb, detail jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_action(verb character varying, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter jsonb, detail jsonb) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.note_action(verb character varying, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter jsonb, detail jsonb) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_tenant;
+GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_tenant;
@@ -4489,9 +5069,15 @@ GRANT ALL ON FUNCTION ostinato.now() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.observe() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.observe_declared() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.own_alerts() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_tenant;
@@ -4535,15 +5121,27 @@ GRANT ALL ON FUNCTION ostinato.prune_idempotency(most integer) TO ostinato_tenan
 REVOKE ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.prune_series(retention_days integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_series(retention_days integer, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.prune_series(retention_days integer, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.prune_sessions(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_sessions(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.prune_sessions(most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.record_series(rows jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.record_series(rows jsonb) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.record_series(rows jsonb) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) TO ostinato_tenant;
@@ -4553,12 +5151,15 @@ GRANT ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenan
 REVOKE ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.refuse_filtered_reads() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.refuse_filtered_reads() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.refuse_filtered_reads() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[], opens boolean[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[], opens boolean[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[], opens boolean[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_tenant;
@@ -4618,7 +5219,7 @@ GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO 
 GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_tenant;
+GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_tenant;
@@ -4688,6 +5289,9 @@ GRANT ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[]
 REVOKE ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.subject(given text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.subject(given text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.subject(given text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_tenant;
@@ -4715,8 +5319,11 @@ GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_ten
 REVOKE ALL ON FUNCTION ostinato.unrun_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.upcoming_schedules(tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upcoming_schedules(tenant_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.upcoming_schedules(tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer, audit_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer, audit_days integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) FROM PUBLIC;
@@ -4735,6 +5342,12 @@ GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], a
 REVOKE ALL ON FUNCTION ostinato.waiting_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.watch_alerts(every interval, names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.watch_alerts(every interval, names text[]) TO ostinato_api;
+REVOKE ALL ON FUNCTION ostinato.watch_due_alerts(every interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.watch_due_alerts(every interval) TO ostinato_api;
+REVOKE ALL ON FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) TO ostinato_tenant;
@@ -4744,14 +5357,23 @@ GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_
 REVOKE ALL ON FUNCTION ostinato.why(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_data.check_schedule_door() FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_data.keep_audit() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_data.refuse_rewrite() FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_data.stamp_audit() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.actor() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.actor() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.actor() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.add_counts(a bigint[], b bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.add_counts(a bigint[], b bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.add_counts(a bigint[], b bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.add_cursor(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.add_cursor(name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.add_cursor(name text) TO ostinato_tenant;
@@ -4781,12 +5403,18 @@ GRANT ALL ON FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, 
 REVOKE ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) FROM PUBLIC;
@@ -4816,15 +5444,30 @@ GRANT ALL ON FUNCTION ostinato_internal.check_lengths(count integer, VARIADIC le
 REVOKE ALL ON FUNCTION ostinato_internal.check_name(what text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_name(what text, value text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_name(what text, value text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_not_erased(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_not_erased(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_not_erased(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_open_queue(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_open_queue(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_open_queue(queue text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text, limit_scope text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text, limit_scope text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text, limit_scope text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds text[], queues text[], limit_scopes text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_policies(gap text, overlap text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_policies(gap text, overlap text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_policies(gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_reason(reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_reason(reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_reason(reason text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) TO ostinato_tenant;
@@ -4834,16 +5477,37 @@ GRANT ALL ON FUNCTION ostinato_internal.check_rows(entity text, condition text, 
 GRANT USAGE ON SEQUENCE ostinato_data.schedule_id_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.schedule_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT SELECT,DELETE ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(created_at) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(timed_at),UPDATE(timed_at) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(starts_at),UPDATE(starts_at) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(ends_at),UPDATE(ends_at) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(catch_up_seconds),UPDATE(catch_up_seconds) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(grace_seconds),UPDATE(grace_seconds) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(jitter_seconds),UPDATE(jitter_seconds) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(catch_up_most),UPDATE(catch_up_most) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(priority),UPDATE(priority) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(paused),UPDATE(paused) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(catch_up),UPDATE(catch_up) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(tenant_id) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(name),UPDATE(name) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(key),UPDATE(key) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(owner),UPDATE(owner) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(kind),UPDATE(kind) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(queue),UPDATE(queue) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(args),UPDATE(args) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(cron),UPDATE(cron) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(recurrence),UPDATE(recurrence) ON TABLE ostinato_data.schedule TO ostinato_tenant;
+GRANT INSERT(error),UPDATE(error) ON TABLE ostinato_data.schedule TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret_args text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret_args text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret_args text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) TO ostinato_tenant;
@@ -4889,7 +5553,7 @@ REVOKE ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_id
 GRANT ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.event TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.event TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) TO ostinato_tenant;
@@ -4902,6 +5566,9 @@ GRANT ALL ON FUNCTION ostinato_internal.count_firing() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) TO ostinato_tenant;
@@ -4951,9 +5618,12 @@ GRANT ALL ON FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, firs
 REVOKE ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) TO ostinato_tenant;
@@ -5027,6 +5697,10 @@ GRANT ALL ON FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) TO o
 REVOKE ALL ON FUNCTION ostinato_internal.has_unsequenced() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.has_unsequenced() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.has_unsequenced() TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.session TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -5045,6 +5719,9 @@ GRANT ALL ON FUNCTION ostinato_internal.hold_steps() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.idle_session() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.idle_session() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.idle_session() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.in_grace(seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.in_grace(seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.in_grace(seconds double precision) TO ostinato_tenant;
@@ -5086,6 +5763,9 @@ GRANT ALL ON FUNCTION ostinato_internal.is_ready(job_id bigint) TO ostinato_tena
 REVOKE ALL ON FUNCTION ostinato_internal.is_run(queue text, kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.is_run(queue text, kind text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.is_run(queue text, kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_watchable(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_watchable(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_watchable(name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_tenant;
@@ -5107,6 +5787,12 @@ GRANT ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) TO ostinato
 REVOKE ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.latency_at(counts bigint[], share double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.latency_at(counts bigint[], share double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.latency_at(counts bigint[], share double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.latency_bounds() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.latency_bounds() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.latency_bounds() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) TO ostinato_tenant;
@@ -5152,6 +5838,9 @@ GRANT ALL ON FUNCTION ostinato_internal.log_windows() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.longest_name() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.longest_name() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.longest_name() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.longest_session() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.longest_session() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.longest_session() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) TO ostinato_tenant;
@@ -5171,6 +5860,9 @@ GRANT ALL ON FUNCTION ostinato_internal.make_ready(job_id bigint, at bigint, att
 REVOKE ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.make_subject_secret() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.make_subject_secret() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.make_subject_secret() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.masked(value json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.masked(value json) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.masked(value json) TO ostinato_tenant;
@@ -5204,9 +5896,9 @@ GRANT ALL ON FUNCTION ostinato_internal.needed_event(cutoff timestamp with time 
 REVOKE ALL ON FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text, limit_scope text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) TO ostinato_tenant;
@@ -5231,10 +5923,16 @@ GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.ale
 REVOKE ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.noted_subjects() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.noted_subjects() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.noted_subjects() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) TO ostinato_tenant;
@@ -5247,12 +5945,27 @@ GRANT ALL ON FUNCTION ostinato_internal.one_for_all(anyarray) TO ostinato_tenant
 REVOKE ALL ON FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.open_kinds() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.open_kinds() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.open_kinds() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_tenant;
@@ -5265,9 +5978,9 @@ GRANT ALL ON FUNCTION ostinato_internal.own_lanes() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) TO ostinato_tenant;
@@ -5293,12 +6006,12 @@ REVOKE ALL ON FUNCTION ostinato_internal.place_cap() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.place_cap() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.place_cap() TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.ready TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.ready TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.ready TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.job TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.job TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) TO ostinato_tenant;
@@ -5360,19 +6073,28 @@ REVOKE ALL ON FUNCTION ostinato_internal.ready_lines() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.scheduled TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.scheduled TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.scheduled TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.ready_since(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_since(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_since(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.real_clock() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.real_clock() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.real_clock() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.real_time(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.real_time(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.real_time(at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) TO ostinato_tenant;
@@ -5394,6 +6116,9 @@ GRANT ALL ON FUNCTION ostinato_internal.refuse_lease(tenant_id text, name text, 
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_real_clock() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_real_clock() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_real_clock() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_row() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) TO ostinato_worker;
@@ -5434,6 +6159,9 @@ GRANT ALL ON FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claim
 REVOKE ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.retry_job(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.retry_job(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.retry_job(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) TO ostinato_tenant;
@@ -5446,6 +6174,9 @@ GRANT ALL ON FUNCTION ostinato_internal.running_keys(queue text) TO ostinato_ten
 REVOKE ALL ON FUNCTION ostinato_internal.say_count(n bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.say_count(n bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.say_count(n bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.say_some(names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.say_some(names text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.say_some(names text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.say_span(span interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.say_span(span interval) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.say_span(span interval) TO ostinato_tenant;
@@ -5461,12 +6192,18 @@ GRANT ALL ON FUNCTION ostinato_internal.seal(tenant_id text, scope text, key tex
 REVOKE ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.seen_series(step integer, since timestamp with time zone, until timestamp with time zone, for_queue text, for_kind text, for_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.seen_series(step integer, since timestamp with time zone, until timestamp with time zone, for_queue text, for_kind text, for_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.seen_series(step integer, since timestamp with time zone, until timestamp with time zone, for_queue text, for_kind text, for_tenant text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.sees_all() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.sees_all() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.sees_all() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.session_line(session ostinato_data.session) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.session_line(session ostinato_data.session) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.session_line(session ostinato_data.session) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_tenant;
@@ -5497,9 +6234,12 @@ GRANT ALL ON FUNCTION ostinato_internal.shelve_jobs(queue text, kinds text[]) TO
 REVOKE ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_tenant;
@@ -5521,6 +6261,15 @@ GRANT ALL ON FUNCTION ostinato_internal.step_position(job_id bigint, step text) 
 REVOKE ALL ON FUNCTION ostinato_internal.stop_upkeep() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.sum_counts(counts bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.sum_counts(counts bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.sum_counts(counts bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.suspect_crashes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.suspect_crashes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.suspect_crashes() TO ostinato_tenant;
@@ -5569,6 +6318,9 @@ GRANT ALL ON FUNCTION ostinato_internal.tidy_shelf(worker_id uuid, queues text[]
 REVOKE ALL ON FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.trail_of_events(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_events(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_events(ids bigint[]) TO ostinato_tenant;
@@ -5656,6 +6408,9 @@ GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_
 REVOKE ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_erased(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_erased(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_erased(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) TO ostinato_tenant;
@@ -5703,6 +6458,15 @@ GRANT SELECT ON TABLE ostinato_data.event_log TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.api_key_id_seq TO ostinato_worker;
+REVOKE ALL ON TABLE ostinato_data.audit_entry FROM ostinato_owner;
+GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry TO ostinato_owner;
+GRANT SELECT,INSERT ON TABLE ostinato_data.audit_entry TO ostinato_worker;
+GRANT SELECT,INSERT ON TABLE ostinato_data.audit_entry TO ostinato_tenant;
+REVOKE ALL ON TABLE ostinato_data.audit_entry_default FROM ostinato_owner;
+GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry_default TO ostinato_owner;
+GRANT SELECT,INSERT ON TABLE ostinato_data.audit_entry_default TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.audit_id_seq TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.audit_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.cancel_request TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
@@ -5722,7 +6486,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_sequencer TO osti
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_type TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.event_type TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_unsequenced TO ostinato_worker;
-GRANT INSERT ON TABLE ostinato_data.event_unsequenced TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_default TO ostinato_worker;
@@ -5731,7 +6494,7 @@ GRANT USAGE ON SEQUENCE ostinato_data.job_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_progress TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.job_progress TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_unique TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.job_unique TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.job_unique TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wait TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.job_wait TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wake TO ostinato_worker;
@@ -5755,10 +6518,14 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_due TO ostinat
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_fire TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.schedule_fire TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_fire_default TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.series TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.session_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.step TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step_default TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.test_clock TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.tenant_series TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.tenant_series TO ostinato_tenant;
+GRANT SELECT,UPDATE ON TABLE ostinato_data.test_clock TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.test_clock TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.tick TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.tick TO ostinato_tenant;
