@@ -19,7 +19,7 @@ from ostinato._core.db.cluster import Cluster, CommandFailed
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.superuser import SUPERUSER, password_file
 from ostinato._core.engine.schema import ENGINE
-from tests.faults.proxy import SOCKET, Proxy, between
+from tests.proxy import SOCKET, Proxy, between
 from tests.waiting import until
 
 STANDBY = "second"

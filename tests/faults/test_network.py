@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.proxy import Way, between
+from tests.proxy import Way, between
 from tests.faults.site import Site, eventually
 
 SOON: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 10, "call_timeout_seconds": 2}

@@ -88,7 +88,7 @@ async def act(view: Looking, name: str, verb: Literal["pause", "resume", "redeli
             case "redeliver":
                 count = await subscriptions.redeliver(conn, name)
                 said = words.gettext("%(n)s events are delivered again.") % {"n": words.number(count)}
-            case "replay":
+            case _:
                 given = view.form.get("since", "")
                 if not given.isascii() or not given.isdigit():
                     raise InvalidInput(f"{given[:20]!r} is no position of the log", hint="Write a number, such as 1.")

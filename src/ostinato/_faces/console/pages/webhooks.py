@@ -68,7 +68,7 @@ async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "res
             case "resume":
                 await webhooks.resume(conn, name, tenant_id=tenant)
                 said = words.gettext("The endpoint goes on.")
-            case "redeliver":
+            case _:
                 found = await webhook_deliveries.find(conn, name, tenant_id=tenant)
                 count = await webhook_deliveries.redeliver(conn, name, found, tenant_id=tenant)
                 said = words.gettext("%(n)s deliveries are sent again.") % {"n": words.number(count)}
