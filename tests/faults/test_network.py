@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.proxy import Way, between
 from tests.faults.site import Site, eventually
+from tests.proxy import Way, between
 
 SOON: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 10, "call_timeout_seconds": 2}
 
