@@ -49,10 +49,10 @@ def _check_starts(world: World, name: str, answer: Answer, session: int) -> None
         model.check_claimable(job, name, attempt, failures, crashes)
         if job_id in being_claimed:
             raise Broken("a job is held by one worker at most", f"{job} was claimed twice")
-        key, limits = job.spec.limit_key, queue.limits
+        key, limits = job.spec.slot, queue.limits
         times = (answer.done_at, world.time)
         starts.append(Start(*times, job_id, key, session, limits.any, limits.by_key))
-    held = (job.spec.limit_key for job in model.jobs.values() if job.phase == "held" and job.spec.queue == name)
+    held = (job.spec.slot for job in model.jobs.values() if job.phase == "held" and job.spec.queue == name)
     queue.check_claim(starts, held)
     queue.note(starts)
 

@@ -39,6 +39,11 @@ class Spec:
     policy: str = "return"
     states: tuple[str, ...] = LIVE
 
+    @property
+    def slot(self) -> str | None:
+        """Whose slots it takes: a limit key belongs to its tenant."""
+        return None if self.limit_key is None else f"{self.tenant}/{self.limit_key}"
+
 
 @dataclass(slots=True)
 class Job:
