@@ -52,6 +52,26 @@ CREATE TYPE ostinato_data.api_key_line AS (
 	usable boolean
 );
 ALTER TYPE ostinato_data.api_key_line OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.audit_line AS (
+	id bigint,
+	at timestamp with time zone,
+	actor text,
+	actor_type text,
+	key_id bigint,
+	verb text,
+	noun text,
+	target text,
+	count bigint,
+	reason text,
+	tenant_id text,
+	correlation_id text,
+	login text,
+	program text,
+	job_ids bigint[],
+	filter json,
+	detail json
+);
+ALTER TYPE ostinato_data.audit_line OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.batch AS (
 	job_ids bigint[],
 	positions bigint[],
@@ -76,9 +96,20 @@ CREATE TYPE ostinato_data.claimed_job AS (
 	max_attempts smallint,
 	waited double precision,
 	next_cursor text,
-	behind bigint
+	behind bigint,
+	subject text
 );
 ALTER TYPE ostinato_data.claimed_job OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.erasure AS (
+	complete boolean,
+	erased json,
+	total bigint,
+	cancelled bigint,
+	running bigint,
+	waiting bigint,
+	job_ids bigint[]
+);
+ALTER TYPE ostinato_data.erasure OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.held_job AS (
 	job_id bigint,
 	attempt integer,
@@ -191,6 +222,11 @@ CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds doubl
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.act_as(actor text DEFAULT NULL::text, reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.act_as(actor text, reason text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.alert_failures() RETURNS TABLE(label text, value double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -354,58 +390,63 @@ CREATE FUNCTION ostinato.due_alerts(every interval DEFAULT '00:00:10'::interval)
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.due_alerts(every interval) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.emit_event(type text, payload json DEFAULT '{}'::json, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION ostinato.emit_event(type text, payload json DEFAULT '{}'::json, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text, subject text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text) RETURNS bigint
+ALTER FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text, subject text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[] DEFAULT NULL::text[], versions integer[] DEFAULT NULL::integer[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], occurred_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], producers text[] DEFAULT NULL::text[], as_of_now boolean DEFAULT false) RETURNS SETOF bigint
+ALTER FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[] DEFAULT NULL::text[], versions integer[] DEFAULT NULL::integer[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], occurred_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], producers text[] DEFAULT NULL::text[], as_of_now boolean DEFAULT false, subjects text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_job(kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer) RETURNS bigint
+CREATE FUNCTION ostinato.enqueue_job(kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, subject text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer) RETURNS bigint
+ALTER FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, subject text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] DEFAULT NULL::text[], priorities integer[] DEFAULT NULL::integer[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], unique_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[]) RETURNS SETOF bigint
+ALTER FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] DEFAULT NULL::text[], priorities integer[] DEFAULT NULL::integer[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], unique_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[], subjects text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, OUT job_id bigint, OUT attached boolean) RETURNS record
+ALTER FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, subject text DEFAULT NULL::text, OUT job_id bigint, OUT attached boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, OUT job_id bigint, OUT attached boolean) RETURNS record
+ALTER FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, subject text, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, subject text DEFAULT NULL::text, OUT job_id bigint, OUT attached boolean) RETURNS record
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enter_flow(tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
+ALTER FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, subject text, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enter_flow(tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, subject text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text DEFAULT NULL::text, user_id text DEFAULT NULL::text) RETURNS void
+ALTER FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text DEFAULT NULL::text, user_id text DEFAULT NULL::text, key_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text, key_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.erase_subject(subject text, tenant_id text DEFAULT NULL::text, preview boolean DEFAULT false, keep_live boolean DEFAULT false, most integer DEFAULT 10000) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.erase_subject(subject text, tenant_id text, preview boolean, keep_live boolean, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.evaluate_alerts(every interval DEFAULT '00:00:10'::interval, names text[] DEFAULT NULL::text[]) RETURNS SETOF ostinato_data.alert_change
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -567,6 +608,11 @@ CREATE FUNCTION ostinato.list_api_keys(tenant_id text DEFAULT NULL::text, usable
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_audit(actor text DEFAULT NULL::text, verb text DEFAULT NULL::text, target text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS SETOF ostinato_data.audit_line
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_buried(subscription text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(subscription text, job_id bigint, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text, attempt integer, buried_at timestamp with time zone, reason text, signature text, error json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -742,6 +788,15 @@ CREATE FUNCTION ostinato.next_fires(name text, n integer DEFAULT 5, after timest
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.note_action(verb text, noun text, target text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, job_ids bigint[] DEFAULT NULL::bigint[], count bigint DEFAULT 1, filter json DEFAULT NULL::json, detail json DEFAULT NULL::json) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.note_action(verb character varying, noun text, target text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, job_ids bigint[] DEFAULT NULL::bigint[], count bigint DEFAULT 1, filter jsonb DEFAULT NULL::jsonb, detail jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.note_action(verb character varying, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter jsonb, detail jsonb) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.note_api_key_use(key_ids bigint[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1103,6 +1158,10 @@ CREATE FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigin
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.subject(given text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.subject(given text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.subscribe(name text, types text[] DEFAULT NULL::text[], tenant_id text DEFAULT NULL::text, kind text DEFAULT NULL::text, on_poison text DEFAULT 'skip'::text, start text DEFAULT 'now'::text, start_position bigint DEFAULT NULL::bigint, start_time timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1145,12 +1204,12 @@ CREATE FUNCTION ostinato.unrun_kinds() RETURNS TABLE(queue text, kind text, jobs
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.unrun_kinds() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
+CREATE FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer DEFAULT 4, audit_days integer DEFAULT NULL::integer) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '300ms'
     AS …;
-ALTER FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer, audit_days integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer DEFAULT 4, thorough boolean DEFAULT false) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1198,6 +1257,11 @@ CREATE FUNCTION ostinato.why(job_id bigint) RETURNS TABLE(code text, message tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_data.keep_audit() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.keep_audit() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_data.protect(name text, tenants boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1208,11 +1272,20 @@ CREATE FUNCTION ostinato_data.refuse_rewrite() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_data.refuse_rewrite() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_data.stamp_audit() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.stamp_audit() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.able_workers(queue text, kind text) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.able_workers(queue text, kind text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.actor() RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.actor() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) RETURNS ostinato_data.batch
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -1315,6 +1388,11 @@ CREATE FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) RETURNS b
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[] DEFAULT NULL::bigint[], after bigint DEFAULT 0) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1325,6 +1403,11 @@ CREATE FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.machine_table (
     entity text NOT NULL COLLATE pg_catalog."C",
     machine text NOT NULL COLLATE pg_catalog."C",
@@ -1377,6 +1460,11 @@ CREATE FUNCTION ostinato_internal.check_name(what text, value text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_name(what text, value text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_not_erased(job_id bigint) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_not_erased(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_options(priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, limit_key text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -1390,6 +1478,10 @@ CREATE FUNCTION ostinato_internal.check_policies(gap text, overlap text) RETURNS
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_policies(gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_reason(reason text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_reason(reason text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1525,7 +1617,9 @@ CREATE TABLE ostinato_data.event (
     correlation_id text NOT NULL COLLATE pg_catalog."C",
     producer text NOT NULL COLLATE pg_catalog."C",
     ordering_key text COLLATE pg_catalog."C",
-    payload json NOT NULL
+    payload json NOT NULL,
+    subject bytea,
+    erased_at timestamp with time zone
 )
 PARTITION BY RANGE (id);
 ALTER TABLE ONLY ostinato_data.event FORCE ROW LEVEL SECURITY;
@@ -1549,6 +1643,11 @@ CREATE FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean,
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) RETURNS ostinato_data.api_key_line
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -1589,6 +1688,7 @@ CREATE TABLE ostinato_data.idempotency (
     fields json NOT NULL,
     resource text,
     answer json,
+    subjects bytea[],
     CONSTRAINT idempotency_lease_seconds_check CHECK ((lease_seconds > (0)::double precision)),
     CONSTRAINT idempotency_state_check CHECK ((state = ANY (ARRAY['in_flight'::text, 'abandoned'::text, 'done'::text]))),
     CONSTRAINT idempotency_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
@@ -1682,11 +1782,16 @@ CREATE FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[] DE
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) RETURNS SETOF bigint
+CREATE FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]) RETURNS SETOF bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) RETURNS ostinato_data.erasure
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.error_summary(error json, longest integer DEFAULT 200) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -2153,6 +2258,11 @@ CREATE FUNCTION ostinato_internal.make_rule(cron text DEFAULT NULL::text, at_tim
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.make_subject_secret() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.make_subject_secret() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.make_webhook_secret() RETURNS text
     LANGUAGE sql
     AS …;
@@ -2237,6 +2347,11 @@ CREATE FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) RETURNS bytea
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2247,6 +2362,10 @@ CREATE FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.web
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.noted_subjects() RETURNS bytea[]
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.noted_subjects() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -2287,6 +2406,11 @@ CREATE FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) RET
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) RETURNS ostinato_data.erasure
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) RETURNS SETOF bigint
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2307,11 +2431,11 @@ CREATE FUNCTION ostinato_internal.own_limits(job_id bigint) RETURNS SETOF ostina
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_limits(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) RETURNS record
+CREATE FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) RETURNS record
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_retry_job(job_id bigint) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2378,7 +2502,9 @@ CREATE TABLE ostinato_data.job (
     limit_key text COLLATE pg_catalog."C",
     unique_key text COLLATE pg_catalog."C",
     correlation_id text COLLATE pg_catalog."C",
-    unique_states text[]
+    unique_states text[],
+    subject bytea,
+    erased_at timestamp with time zone
 )
 PARTITION BY RANGE (id);
 ALTER TABLE ONLY ostinato_data.job FORCE ROW LEVEL SECURITY;
@@ -2522,6 +2648,10 @@ CREATE FUNCTION ostinato_internal.ready_since(job_id bigint) RETURNS timestamp w
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.ready_since(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.real_clock() RETURNS timestamp with time zone
+    LANGUAGE sql PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.real_clock() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.real_time(at timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -2531,6 +2661,16 @@ CREATE FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seco
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.record(verb text, noun text, target text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, job_ids bigint[] DEFAULT NULL::bigint[], count bigint DEFAULT 1, filter json DEFAULT NULL::json, detail json DEFAULT NULL::json, why text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_behind(job_id bigint) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -2644,6 +2784,11 @@ CREATE FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.retry_job(job_id bigint) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.retry_job(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) RETURNS text
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2796,6 +2941,15 @@ CREATE FUNCTION ostinato_internal.stop_upkeep() RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.stop_upkeep() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.subject_token(hash bytea) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.subject_token(hash bytea) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.suspect_crashes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -2909,6 +3063,11 @@ CREATE FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.trail_of_events(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3055,6 +3214,11 @@ CREATE FUNCTION ostinato_internal.why_ended(job_id bigint) RETURNS SETOF ostinat
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.why_ended(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_erased(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_erased(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.why_limited(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3164,6 +3328,59 @@ ALTER TABLE ostinato_data.api_key ALTER COLUMN id ADD GENERATED BY DEFAULT AS ID
     NO MAXVALUE
     CACHE 1
 );
+CREATE TABLE ostinato_data.audit_entry (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    count bigint NOT NULL,
+    key_id bigint,
+    tenant_id text COLLATE pg_catalog."C",
+    verb text NOT NULL COLLATE pg_catalog."C",
+    noun text NOT NULL COLLATE pg_catalog."C",
+    target text COLLATE pg_catalog."C",
+    actor text NOT NULL COLLATE pg_catalog."C",
+    actor_type text NOT NULL COLLATE pg_catalog."C",
+    login text NOT NULL,
+    program text NOT NULL,
+    correlation_id text COLLATE pg_catalog."C",
+    reason text,
+    job_ids bigint[],
+    filter json,
+    detail json,
+    CONSTRAINT audit_entry_actor_type_check CHECK ((actor_type = ANY (ARRAY['user'::text, 'operator'::text, 'login'::text])))
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY ostinato_data.audit_entry FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.audit_entry OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.audit_entry_default (
+    id bigint CONSTRAINT audit_entry_id_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT audit_entry_at_not_null NOT NULL,
+    count bigint CONSTRAINT audit_entry_count_not_null NOT NULL,
+    key_id bigint,
+    tenant_id text COLLATE pg_catalog."C",
+    verb text CONSTRAINT audit_entry_verb_not_null NOT NULL COLLATE pg_catalog."C",
+    noun text CONSTRAINT audit_entry_noun_not_null NOT NULL COLLATE pg_catalog."C",
+    target text COLLATE pg_catalog."C",
+    actor text CONSTRAINT audit_entry_actor_not_null NOT NULL COLLATE pg_catalog."C",
+    actor_type text CONSTRAINT audit_entry_actor_type_not_null NOT NULL COLLATE pg_catalog."C",
+    login text CONSTRAINT audit_entry_login_not_null NOT NULL,
+    program text CONSTRAINT audit_entry_program_not_null NOT NULL,
+    correlation_id text COLLATE pg_catalog."C",
+    reason text,
+    job_ids bigint[],
+    filter json,
+    detail json,
+    CONSTRAINT audit_entry_actor_type_check CHECK ((actor_type = ANY (ARRAY['user'::text, 'operator'::text, 'login'::text])))
+);
+ALTER TABLE ONLY ostinato_data.audit_entry_default FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.audit_entry_default OWNER TO ostinato_owner;
+CREATE SEQUENCE ostinato_data.audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    MINVALUE 0
+    MAXVALUE 9999999999
+    CACHE 1
+    CYCLE;
+ALTER SEQUENCE ostinato_data.audit_id_seq OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.cancel_request (
     job_id bigint NOT NULL,
     requested_at timestamp with time zone NOT NULL,
@@ -3249,7 +3466,9 @@ CREATE TABLE ostinato_data.event_default (
     correlation_id text CONSTRAINT event_correlation_id_not_null NOT NULL COLLATE pg_catalog."C",
     producer text CONSTRAINT event_producer_not_null NOT NULL COLLATE pg_catalog."C",
     ordering_key text COLLATE pg_catalog."C",
-    payload json CONSTRAINT event_payload_not_null NOT NULL
+    payload json CONSTRAINT event_payload_not_null NOT NULL,
+    subject bytea,
+    erased_at timestamp with time zone
 );
 ALTER TABLE ONLY ostinato_data.event_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.event_default OWNER TO ostinato_owner;
@@ -3319,7 +3538,9 @@ CREATE TABLE ostinato_data.job_default (
     limit_key text COLLATE pg_catalog."C",
     unique_key text COLLATE pg_catalog."C",
     correlation_id text COLLATE pg_catalog."C",
-    unique_states text[]
+    unique_states text[],
+    subject bytea,
+    erased_at timestamp with time zone
 );
 ALTER TABLE ONLY ostinato_data.job_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_default OWNER TO ostinato_owner;
@@ -3541,6 +3762,16 @@ CREATE TABLE ostinato_data.step_default (
 );
 ALTER TABLE ONLY ostinato_data.step_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.step_default OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.subject_secret (
+    only_row boolean DEFAULT true NOT NULL,
+    inner_pad bytea NOT NULL,
+    outer_pad bytea NOT NULL,
+    CONSTRAINT subject_secret_inner_pad_check CHECK ((length(inner_pad) = 64)),
+    CONSTRAINT subject_secret_only_row_check CHECK (only_row),
+    CONSTRAINT subject_secret_outer_pad_check CHECK ((length(outer_pad) = 64))
+);
+ALTER TABLE ONLY ostinato_data.subject_secret FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.subject_secret OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.test_clock (
     only_row boolean DEFAULT true NOT NULL,
     frozen timestamp with time zone,
@@ -3681,7 +3912,8 @@ CREATE TABLE ostinato_data.webhook_message (
     event_type text NOT NULL COLLATE pg_catalog."C",
     correlation_id text NOT NULL COLLATE pg_catalog."C",
     body text NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    subject bytea
 );
 ALTER TABLE ONLY ostinato_data.webhook_message FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.webhook_message OWNER TO ostinato_owner;
@@ -3718,6 +3950,7 @@ CREATE TABLE ostinato_data.worker (
 WITH (fillfactor='50');
 ALTER TABLE ONLY ostinato_data.worker FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.worker OWNER TO ostinato_owner;
+ALTER TABLE ONLY ostinato_data.audit_entry ATTACH PARTITION ostinato_data.audit_entry_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.event ATTACH PARTITION ostinato_data.event_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.event_log ATTACH PARTITION ostinato_data.event_log_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.job ATTACH PARTITION ostinato_data.job_default DEFAULT;
@@ -3735,6 +3968,10 @@ ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_tenant_id_id_key UNIQUE (tenant_id, id);
+ALTER TABLE ONLY ostinato_data.audit_entry
+    ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.audit_entry_default
+    ADD CONSTRAINT audit_entry_default_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.cancel_request
     ADD CONSTRAINT cancel_request_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.claim_hint
@@ -3819,6 +4056,8 @@ ALTER TABLE ONLY ostinato_data.step
     ADD CONSTRAINT step_pkey PRIMARY KEY (job_id, "position");
 ALTER TABLE ONLY ostinato_data.step_default
     ADD CONSTRAINT step_default_pkey PRIMARY KEY (job_id, "position");
+ALTER TABLE ONLY ostinato_data.subject_secret
+    ADD CONSTRAINT subject_secret_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY ostinato_data.subscription
     ADD CONSTRAINT subscription_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY ostinato_data.test_clock
@@ -3861,6 +4100,12 @@ CREATE INDEX alert_firing_alert ON ostinato_data.alert_firing USING btree (alert
 CREATE UNIQUE INDEX alert_firing_open ON ostinato_data.alert_firing USING btree (alert, label) WHERE (resolved_at IS NULL);
 CREATE INDEX alert_firing_resolved ON ostinato_data.alert_firing USING btree (resolved_at) WHERE (resolved_at IS NOT NULL);
 CREATE INDEX api_key_replaces ON ostinato_data.api_key USING btree (replaces) WHERE (replaces IS NOT NULL);
+CREATE INDEX audit_entry_correlation ON ONLY ostinato_data.audit_entry USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX audit_entry_default_correlation_id_idx ON ostinato_data.audit_entry_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX audit_entry_jobs ON ONLY ostinato_data.audit_entry USING gin (job_ids) WHERE (job_ids IS NOT NULL);
+CREATE INDEX audit_entry_default_job_ids_idx ON ostinato_data.audit_entry_default USING gin (job_ids) WHERE (job_ids IS NOT NULL);
+CREATE INDEX audit_entry_tenant ON ONLY ostinato_data.audit_entry USING btree (tenant_id, id);
+CREATE INDEX audit_entry_default_tenant_id_id_idx ON ostinato_data.audit_entry_default USING btree (tenant_id, id);
 CREATE UNIQUE INDEX claim_own ON ostinato_data.claim USING btree (job_id) WHERE (job_id IS NOT NULL);
 CREATE INDEX claim_split ON ostinato_data.claim USING btree (split_from) WHERE (split_from IS NOT NULL);
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
@@ -3871,13 +4116,18 @@ CREATE INDEX delivery_open ON ostinato_data.delivery USING btree (subscription, 
 CREATE INDEX delivery_position ON ostinato_data.delivery USING btree (subscription, "position");
 CREATE INDEX event_correlation ON ONLY ostinato_data.event USING btree (correlation_id);
 CREATE INDEX event_default_correlation_id_idx ON ostinato_data.event_default USING btree (correlation_id);
+CREATE INDEX event_subject ON ONLY ostinato_data.event USING btree (subject) WHERE (subject IS NOT NULL);
+CREATE INDEX event_default_subject_idx ON ostinato_data.event_default USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX event_log_key ON ONLY ostinato_data.event_log USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
 CREATE INDEX event_log_default_ordering_key_type_tenant_id_position_idx ON ostinato_data.event_log_default USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
 CREATE INDEX event_log_position ON ONLY ostinato_data.event_log USING btree ("position");
 CREATE INDEX event_log_default_position_idx ON ostinato_data.event_log_default USING btree ("position");
 CREATE INDEX idempotency_expires ON ostinato_data.idempotency USING btree (expires_at);
+CREATE INDEX idempotency_subjects ON ostinato_data.idempotency USING gin (subjects) WHERE (subjects IS NOT NULL);
 CREATE INDEX job_correlation ON ONLY ostinato_data.job USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX job_default_correlation_id_idx ON ostinato_data.job_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX job_subject ON ONLY ostinato_data.job USING btree (subject) WHERE (subject IS NOT NULL);
+CREATE INDEX job_default_subject_idx ON ostinato_data.job_default USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX job_tenant ON ONLY ostinato_data.job USING btree (tenant_id, id) WHERE (tenant_id <> 'default'::text);
 CREATE INDEX job_default_tenant_id_id_idx ON ostinato_data.job_default USING btree (tenant_id, id) WHERE (tenant_id <> 'default'::text);
 CREATE UNIQUE INDEX job_unique_job ON ostinato_data.job_unique USING btree (job_id);
@@ -3907,16 +4157,23 @@ CREATE INDEX webhook_delivery_job ON ostinato_data.webhook_delivery USING btree 
 CREATE INDEX webhook_delivery_key ON ostinato_data.webhook_delivery USING btree (endpoint_id, ordering_key, seq, id) WHERE (state = ANY (ARRAY['pending'::text, 'waiting'::text, 'held'::text]));
 CREATE INDEX webhook_delivery_message ON ostinato_data.webhook_delivery USING btree (message_id);
 CREATE INDEX webhook_delivery_pending ON ostinato_data.webhook_delivery USING btree (endpoint_id, id) WHERE (state = 'pending'::text);
+CREATE INDEX webhook_message_subject ON ostinato_data.webhook_message USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX webhook_receipt_age ON ostinato_data.webhook_receipt USING btree (keep_until);
 CREATE INDEX webhook_secret_endpoint ON ostinato_data.webhook_secret USING btree (endpoint_id, id);
 CREATE INDEX webhook_secret_expiry ON ostinato_data.webhook_secret USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+ALTER INDEX ostinato_data.audit_entry_correlation ATTACH PARTITION ostinato_data.audit_entry_default_correlation_id_idx;
+ALTER INDEX ostinato_data.audit_entry_jobs ATTACH PARTITION ostinato_data.audit_entry_default_job_ids_idx;
+ALTER INDEX ostinato_data.audit_entry_pkey ATTACH PARTITION ostinato_data.audit_entry_default_pkey;
+ALTER INDEX ostinato_data.audit_entry_tenant ATTACH PARTITION ostinato_data.audit_entry_default_tenant_id_id_idx;
 ALTER INDEX ostinato_data.event_correlation ATTACH PARTITION ostinato_data.event_default_correlation_id_idx;
 ALTER INDEX ostinato_data.event_pkey ATTACH PARTITION ostinato_data.event_default_pkey;
+ALTER INDEX ostinato_data.event_subject ATTACH PARTITION ostinato_data.event_default_subject_idx;
 ALTER INDEX ostinato_data.event_log_key ATTACH PARTITION ostinato_data.event_log_default_ordering_key_type_tenant_id_position_idx;
 ALTER INDEX ostinato_data.event_log_pkey ATTACH PARTITION ostinato_data.event_log_default_pkey;
 ALTER INDEX ostinato_data.event_log_position ATTACH PARTITION ostinato_data.event_log_default_position_idx;
 ALTER INDEX ostinato_data.job_correlation ATTACH PARTITION ostinato_data.job_default_correlation_id_idx;
 ALTER INDEX ostinato_data.job_pkey ATTACH PARTITION ostinato_data.job_default_pkey;
+ALTER INDEX ostinato_data.job_subject ATTACH PARTITION ostinato_data.job_default_subject_idx;
 ALTER INDEX ostinato_data.job_tenant ATTACH PARTITION ostinato_data.job_default_tenant_id_id_idx;
 ALTER INDEX ostinato_data.metric_sample_name_at ATTACH PARTITION ostinato_data.metric_sample_default_name_at_idx;
 ALTER INDEX ostinato_data.metric_sample_pkey ATTACH PARTITION ostinato_data.metric_sample_default_pkey;
@@ -3928,7 +4185,11 @@ ALTER INDEX ostinato_data.transition_entity ATTACH PARTITION ostinato_data.trans
 ALTER INDEX ostinato_data.transition_pkey ATTACH PARTITION ostinato_data.transition_default_pkey;
 ALTER INDEX ostinato_data.webhook_attempt_delivery ATTACH PARTITION ostinato_data.webhook_attempt_default_delivery_id_id_idx;
 ALTER INDEX ostinato_data.webhook_attempt_pkey ATTACH PARTITION ostinato_data.webhook_attempt_default_pkey;
+CREATE TRIGGER keep BEFORE DELETE OR UPDATE ON ostinato_data.audit_entry FOR EACH ROW EXECUTE FUNCTION ostinato_data.keep_audit();
+CREATE TRIGGER keep_all BEFORE TRUNCATE ON ostinato_data.audit_entry FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.keep_audit();
+CREATE TRIGGER keep_all BEFORE TRUNCATE ON ostinato_data.audit_entry_default FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.keep_audit();
 CREATE TRIGGER refuse_rewrite BEFORE DELETE OR UPDATE OR TRUNCATE ON ostinato_data.transition FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.refuse_rewrite();
+CREATE TRIGGER stamp BEFORE INSERT ON ostinato_data.audit_entry FOR EACH ROW EXECUTE FUNCTION ostinato_data.stamp_audit();
 ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_tenant_id_replaces_fkey FOREIGN KEY (tenant_id, replaces) REFERENCES ostinato_data.api_key(tenant_id, id);
 ALTER TABLE ONLY ostinato_data.webhook_delivery
@@ -3940,6 +4201,8 @@ ALTER TABLE ONLY ostinato_data.webhook_secret
 ALTER TABLE ostinato_data.alert ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.alert_firing ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.api_key ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.audit_entry ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.audit_entry_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.cancel_request ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim_hint ENABLE ROW LEVEL SECURITY;
@@ -3951,6 +4214,8 @@ ALTER TABLE ostinato_data.doorbell ENABLE ROW LEVEL SECURITY;
 CREATE POLICY engine ON ostinato_data.alert TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.alert_firing TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.api_key TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.audit_entry TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.audit_entry_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.cancel_request TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim_hint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -4039,6 +4304,7 @@ CREATE POLICY migrate ON ostinato_data.migration TO ostinato_owner USING (true) 
 ALTER TABLE ostinato_data.migration ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.outcome ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.outcome_default ENABLE ROW LEVEL SECURITY;
+CREATE POLICY owner ON ostinato_data.subject_secret TO ostinato_owner USING (true) WITH CHECK (true);
 ALTER TABLE ostinato_data.quarantine ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.queue ENABLE ROW LEVEL SECURITY;
 CREATE POLICY queues ON ostinato_data.queue FOR SELECT TO ostinato_tenant USING ((NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL));
@@ -4051,7 +4317,9 @@ ALTER TABLE ostinato_data.schedule_fire_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.scheduled ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.step ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.step_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.subject_secret ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.subscription ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON ostinato_data.audit_entry TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.cancel_request FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
   WHERE (j.id = cancel_request.job_id))));
@@ -4126,6 +4394,9 @@ GRANT ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep
 REVOKE ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.act_as(actor text, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.alert_failures() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_tenant;
@@ -4214,39 +4485,42 @@ GRANT ALL ON FUNCTION ostinato.drop_subscription(name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.due_alerts(every interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, subject text, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, subject text, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text, key_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text, key_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text, key_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.erase_subject(subject text, tenant_id text, preview boolean, keep_live boolean, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.erase_subject(subject text, tenant_id text, preview boolean, keep_live boolean, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.erase_subject(subject text, tenant_id text, preview boolean, keep_live boolean, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) TO ostinato_tenant;
@@ -4332,6 +4606,9 @@ GRANT ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) TO ostinat
 REVOKE ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_tenant;
@@ -4419,6 +4696,12 @@ GRANT ALL ON FUNCTION ostinato.next_api_key_id() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.note_action(verb character varying, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter jsonb, detail jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_action(verb character varying, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter jsonb, detail jsonb) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.note_action(verb character varying, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter jsonb, detail jsonb) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_tenant;
@@ -4618,6 +4901,9 @@ GRANT ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[]
 REVOKE ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.subject(given text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.subject(given text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.subject(given text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_tenant;
@@ -4645,8 +4931,8 @@ GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_ten
 REVOKE ALL ON FUNCTION ostinato.unrun_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer, audit_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer, audit_days integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) FROM PUBLIC;
@@ -4671,11 +4957,16 @@ GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_
 REVOKE ALL ON FUNCTION ostinato.why(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_data.keep_audit() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_data.refuse_rewrite() FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_data.stamp_audit() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.actor() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.actor() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.actor() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) TO ostinato_tenant;
@@ -4708,12 +4999,18 @@ GRANT ALL ON FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, 
 REVOKE ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) FROM PUBLIC;
@@ -4743,6 +5040,9 @@ GRANT ALL ON FUNCTION ostinato_internal.check_lengths(count integer, VARIADIC le
 REVOKE ALL ON FUNCTION ostinato_internal.check_name(what text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_name(what text, value text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_name(what text, value text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_not_erased(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_not_erased(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_not_erased(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_tenant;
@@ -4752,6 +5052,9 @@ GRANT ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) T
 REVOKE ALL ON FUNCTION ostinato_internal.check_policies(gap text, overlap text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_policies(gap text, overlap text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_policies(gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_reason(reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_reason(reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_reason(reason text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) TO ostinato_tenant;
@@ -4826,6 +5129,9 @@ GRANT ALL ON FUNCTION ostinato_internal.count_firing() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) TO ostinato_tenant;
@@ -4875,9 +5181,12 @@ GRANT ALL ON FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, firs
 REVOKE ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) TO ostinato_tenant;
@@ -5095,6 +5404,9 @@ GRANT ALL ON FUNCTION ostinato_internal.make_ready(job_id bigint, at bigint, att
 REVOKE ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.make_subject_secret() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.make_subject_secret() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.make_subject_secret() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.make_webhook_secret() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.make_webhook_secret() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.make_webhook_secret() TO ostinato_tenant;
@@ -5152,10 +5464,16 @@ GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.ale
 REVOKE ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.noted_subjects() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.noted_subjects() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.noted_subjects() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) TO ostinato_tenant;
@@ -5174,6 +5492,9 @@ GRANT ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscriptio
 REVOKE ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_tenant;
@@ -5186,9 +5507,9 @@ GRANT ALL ON FUNCTION ostinato_internal.own_lanes() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) TO ostinato_tenant;
@@ -5288,12 +5609,21 @@ GRANT ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.schedu
 REVOKE ALL ON FUNCTION ostinato_internal.ready_since(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_since(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_since(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.real_clock() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.real_clock() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.real_clock() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.real_time(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.real_time(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.real_time(at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) TO ostinato_tenant;
@@ -5355,6 +5685,9 @@ GRANT ALL ON FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claim
 REVOKE ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.retry_job(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.retry_job(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.retry_job(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) TO ostinato_tenant;
@@ -5442,6 +5775,12 @@ GRANT ALL ON FUNCTION ostinato_internal.step_position(job_id bigint, step text) 
 REVOKE ALL ON FUNCTION ostinato_internal.stop_upkeep() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.suspect_crashes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.suspect_crashes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.suspect_crashes() TO ostinato_tenant;
@@ -5490,6 +5829,9 @@ GRANT ALL ON FUNCTION ostinato_internal.tidy_shelf(worker_id uuid, queues text[]
 REVOKE ALL ON FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.trail_of_events(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_events(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_events(ids bigint[]) TO ostinato_tenant;
@@ -5577,6 +5919,9 @@ GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_
 REVOKE ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_erased(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_erased(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_erased(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) TO ostinato_tenant;
@@ -5624,6 +5969,15 @@ GRANT SELECT ON TABLE ostinato_data.event_log TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.api_key_id_seq TO ostinato_worker;
+REVOKE ALL ON TABLE ostinato_data.audit_entry FROM ostinato_owner;
+GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry TO ostinato_owner;
+GRANT SELECT,INSERT ON TABLE ostinato_data.audit_entry TO ostinato_worker;
+GRANT SELECT,INSERT ON TABLE ostinato_data.audit_entry TO ostinato_tenant;
+REVOKE ALL ON TABLE ostinato_data.audit_entry_default FROM ostinato_owner;
+GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry_default TO ostinato_owner;
+GRANT SELECT,INSERT ON TABLE ostinato_data.audit_entry_default TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.audit_id_seq TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.audit_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.cancel_request TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
