@@ -1,3 +1,4 @@
+import asyncio
 import os
 import pwd
 import signal
@@ -19,6 +20,7 @@ from ostinato._core.db import binaries, cluster, embedded
 from ostinato._core.db.cluster import Cluster
 from ostinato._core.db.embedded import Server
 from ostinato._core.db.osuser import OsUser, let_in
+from ostinato._core.engine.schema import install
 from tests.waiting import until
 
 ROOT = os.geteuid() == 0
@@ -105,7 +107,7 @@ def test_nothing_listens_on_the_network(server: Server) -> None:
 
 
 def test_each_role_has_its_address_and_none_is_more_than_it_should(server: Server) -> None:
-    urls = (server.owner_url, server.worker_url, server.tenant_url)
+    urls = (server.owner_url, server.worker_url, server.tenant_url, server.urls().api)
     found = [
         query(
             url,
@@ -116,7 +118,7 @@ def test_each_role_has_its_address_and_none_is_more_than_it_should(server: Serve
     ]
 
     plain = (False, False, False, False)
-    assert found == [[("ostinato_owner", *plain)], [("ostinato_worker", *plain)], [("ostinato_tenant", *plain)]]
+    assert found == [[(f"ostinato_{role}", *plain)] for role in ("owner", "worker", "tenant", "api")]
 
 
 def test_only_the_owner_makes_tables_in_its_database(server: Server) -> None:
@@ -197,6 +199,27 @@ def test_a_password_that_was_lost_is_replaced_at_the_next_start(data_dir: Path) 
     with embedded.start(data_dir) as server:
         assert query(server.admin_url, "select current_user") == [("postgres",)]
     assert path.read_text() != before
+
+
+@pytest.mark.slow
+def test_a_folder_from_before_the_api_had_a_role_gets_it_at_the_next_start(data_dir: Path) -> None:
+    with embedded.start(data_dir) as server:
+        asyncio.run(install(server.owner_url))
+        with psycopg.connect(server.admin_url, autocommit=True) as conn:
+            conn.execute("drop owned by ostinato_api")
+            conn.execute("revoke connect on database ostinato from ostinato_api")
+            conn.execute("update ostinato_data.migration set checksum = 'of an older release' where version = 0")
+        with psycopg.connect(server.admin_url.replace("/ostinato?", "/postgres?"), autocommit=True) as conn:
+            conn.execute("drop owned by ostinato_api")
+            conn.execute("drop role ostinato_api")
+
+    with embedded.start(data_dir) as server:
+        asyncio.run(install(server.owner_url))
+        with psycopg.connect(server.urls().api) as conn:
+            found = conn.execute("select count(*) > 0 from ostinato.observe_declared()").fetchone()
+            conn.execute("select ostinato.enter_tenant('acme')")
+
+    assert found == (True,)
 
 
 def test_a_password_of_another_database_is_named_with_the_way_out(data_dir: Path) -> None:

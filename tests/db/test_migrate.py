@@ -72,7 +72,7 @@ async def test_everything_belongs_to_the_owner_who_is_no_superuser(
         admin,
         "select rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin"
         " from pg_roles where rolname like 'ostinato%' order by 1",
-    ) == [(role, False, False, False, False, True) for role in ("ostinato_owner", "ostinato_tenant", "ostinato_worker")]
+    ) == [(f"ostinato_{role}", False, False, False, False, True) for role in ("api", "owner", "tenant", "worker")]
 
 
 async def test_the_schema_of_an_application_is_made_and_belongs_to_the_owner(

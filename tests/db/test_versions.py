@@ -19,7 +19,7 @@ from tests.faults import bouncer
 
 TABLE = "create table ostinato_data.thing (id int);"
 GRANT = "grant all on ostinato_data.thing to ostinato_worker;"
-ROLES = "ostinato_owner, ostinato_worker, ostinato_tenant"
+ROLES = "ostinato_owner, ostinato_worker, ostinato_tenant, ostinato_api"
 ADD = """
 create function ostinato.add_thing(id int) returns int language plpgsql as $$
 begin

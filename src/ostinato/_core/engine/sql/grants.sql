@@ -1,7 +1,7 @@
 -- Who may call what, by one rule per schema and role: workers and tenants call the verbs (ostinato), and the verbs call
--- the helpers (ostinato_internal) with the rights of their caller. The API is a member of ostinato_tenant and calls what
--- a tenant calls, with no tenant's rows until it has entered one. So a function gives nobody a right that it has not:
--- the privileges of the tables and row-level security decide.
+-- the helpers (ostinato_internal) with the rights of their caller. The API is a member of ostinato_tenant and calls
+-- what a tenant calls, with no tenant's rows until it has entered one. So a function gives nobody a right that it has
+-- not: the privileges of the tables and row-level security decide.
 revoke all on schema ostinato, ostinato_internal from public;
 revoke execute on all functions in schema ostinato, ostinato_internal
 from public, ostinato_worker, ostinato_tenant, ostinato_api;

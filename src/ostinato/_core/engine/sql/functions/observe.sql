@@ -52,8 +52,8 @@ end
 $$;
 
 -- The same for a page that others read: labels are those that the code of applications and operators declare, and
--- whatever tenants make up is one label, 'other'. So nobody's words are on the page, and nobody makes it longer. Runs as
--- the owner, for the role of the API, which sees no tenant's rows.
+-- whatever tenants make up is one label, 'other'. So nobody's words are on the page, and nobody makes it longer. Runs
+-- as the owner, for the role of the API, which sees no tenant's rows.
 create function ostinato.observe_declared() returns table (name text, label text, value double precision)
 language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -106,8 +106,8 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     where m.dead_lettered_at is not null and ($1 is null or m.tenant_id = $1)
 $$;
 
--- The same of all tenants together, as ostinato.observe() tells the engine's: for Prometheus. Runs as the owner, because
--- the API sees no tenant's rows. Providers make up codes: only the most frequent have a label of their own.
+-- The same of all tenants together, as ostinato.observe() tells the engine's: for Prometheus. Runs as the owner,
+-- because the API sees no tenant's rows. Providers make up codes: only the most frequent have a label of their own.
 create function outbound.observe() returns table (name text, label text, value double precision) language sql stable
 security definer
 set search_path = outbound, pg_catalog, pg_temp set row_security = on as $$
