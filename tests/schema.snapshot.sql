@@ -710,6 +710,11 @@ CREATE FUNCTION ostinato.machine_gaps() RETURNS TABLE(entity text, machine text,
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.machine_gaps() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) RETURNS TABLE(id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, replaces bigint, usable boolean, hash bytea)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.measure_alert(name text) RETURNS TABLE(label text, value double precision, bad boolean, message text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -743,7 +748,7 @@ CREATE FUNCTION ostinato.next_fires(name text, n integer DEFAULT 5, after timest
     AS …;
 ALTER FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.note_api_key_use(key_ids bigint[]) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.note_api_key_use(key_ids bigint[]) OWNER TO ostinato_owner;
@@ -761,6 +766,11 @@ CREATE FUNCTION ostinato.observe() RETURNS TABLE(name text, label text, value do
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.observe() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.observe_declared() RETURNS TABLE(name text, label text, value double precision)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.observe_declared() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -877,6 +887,11 @@ CREATE FUNCTION ostinato.redrive_jobs(queue text DEFAULT NULL::text, kind text D
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_filtered_reads() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.refuse_filtered_reads() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -983,7 +998,7 @@ CREATE FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text DEFAULT NU
     AS …;
 ALTER FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.ring_doorbell(queue text, softly boolean DEFAULT false) RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.ring_doorbell(queue text, softly boolean) OWNER TO ostinato_owner;
@@ -1189,6 +1204,21 @@ CREATE FUNCTION ostinato.waiting_kinds() RETURNS SETOF text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.waiting_kinds() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.watch_alerts(every interval, names text[]) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.watch_alerts(every interval, names text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.watch_due_alerts(every interval DEFAULT '00:00:10'::interval) RETURNS TABLE(names text[], is_foreign boolean)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.watch_due_alerts(every interval) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.week_of(at timestamp with time zone) RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -1997,6 +2027,11 @@ CREATE FUNCTION ostinato_internal.is_run(queue text, kind text) RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.is_run(queue text, kind text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_watchable(name text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.is_watchable(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) RETURNS interval
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -4398,6 +4433,9 @@ GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, 
 REVOKE ALL ON FUNCTION ostinato.machine_gaps() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.measure_alert(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.measure_alert(name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.measure_alert(name text) TO ostinato_tenant;
@@ -4421,7 +4459,7 @@ GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp 
 GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_tenant;
+GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_tenant;
@@ -4431,6 +4469,9 @@ GRANT ALL ON FUNCTION ostinato.now() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.observe() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.observe_declared() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
@@ -4495,6 +4536,9 @@ GRANT ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenan
 REVOKE ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.refuse_filtered_reads() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.refuse_filtered_reads() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.refuse_filtered_reads() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_tenant;
@@ -4554,7 +4598,7 @@ GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO 
 GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_tenant;
+GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_tenant;
@@ -4665,6 +4709,12 @@ GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], a
 REVOKE ALL ON FUNCTION ostinato.waiting_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.watch_alerts(every interval, names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.watch_alerts(every interval, names text[]) TO ostinato_api;
+REVOKE ALL ON FUNCTION ostinato.watch_due_alerts(every interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.watch_due_alerts(every interval) TO ostinato_api;
+REVOKE ALL ON FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_tenant;
@@ -5010,6 +5060,9 @@ GRANT ALL ON FUNCTION ostinato_internal.is_ready(job_id bigint) TO ostinato_tena
 REVOKE ALL ON FUNCTION ostinato_internal.is_run(queue text, kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.is_run(queue text, kind text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.is_run(queue text, kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_watchable(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_watchable(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_watchable(name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_tenant;
