@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from ostinato._core.db.embedded import Server
 from tests.waiting import until
 
-ROLES = ("postgres", "ostinato_owner", "ostinato_worker", "ostinato_tenant")
+ROLES = ("postgres", "ostinato_owner", "ostinato_worker", "ostinato_tenant", "ostinato_api")
 
 
 def program() -> str | None:
