@@ -299,6 +299,7 @@ def test_one_api_process_says_where_it_is_and_stops_with_zero(shell: Shell, tmp_
         assert api.ended() == 0
 
 
+@pytest.mark.proof
 def test_an_api_that_loses_its_supervisor_stops(shell: Shell, tmp_path: Path) -> None:
     with running(tmp_path, shell.env, "up", "--only", "api", "--json") as up:
         ready = up.event("ready")
@@ -377,6 +378,7 @@ def test_an_api_beyond_this_machine_is_warned_of(shell: Shell, tmp_path: Path) -
     assert "beyond this machine" in up.stderr
 
 
+@pytest.mark.proof
 def test_callers_wait_while_the_api_is_replaced(shell: Shell, tmp_path: Path) -> None:
     """Requests that come between two processes are answered, not refused."""
     with running(tmp_path, shell.env, "up", "--only", "api", "--json") as up:
