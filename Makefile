@@ -65,9 +65,7 @@ LOCK := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsa
 
 # Packages, versions and hashes of what is installed to run it, as CycloneDX: the same lock gives the same file.
 sbom: .venv/ready ## write dist/sbom.cdx.json, the bill of materials of requirements/run.lock
-	@mkdir -p dist
-	@$(BIN)/python -W ignore -m cyclonedx_py requirements requirements/run.lock --pyproject pyproject.toml \
-		--output-reproducible --spec-version 1.6 --output-format JSON --output-file dist/sbom.cdx.json
+	@$(BIN)/python -m ostinato._faces.cli.dev.sbom requirements/run.lock dist/sbom.cdx.json
 
 lock: .venv/ready ## write requirements/*.lock anew (ARGS="--upgrade" for newer versions)
 	$(LOCK) $(ARGS) --extra all --output-file requirements/run.lock pyproject.toml

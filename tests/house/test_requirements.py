@@ -5,6 +5,8 @@ import tomllib
 from itertools import chain
 from pathlib import Path
 
+from ostinato._faces.cli.dev.sbom import bill
+
 ROOT = Path(__file__).parents[2]
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -40,3 +42,13 @@ def test_what_tests_need_is_not_what_the_package_needs() -> None:
     wanted = {line.partition(">")[0] for line in names("dev.in")}
 
     assert not wanted & declared()
+
+
+def test_the_bill_of_materials_is_that_of_the_lock() -> None:
+    """Check 23: every package that is locked, with its hashes, and nothing else."""
+    lock = (ROOT / "requirements" / "run.lock").read_text(encoding="utf-8")
+
+    found = bill(lock)["components"]
+
+    assert {normal(each["name"]) for each in found} == names("run.lock")
+    assert sum(len(each["externalReferences"][0]["hashes"]) for each in found) == lock.count("--hash=sha256:")
