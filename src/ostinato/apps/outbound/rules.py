@@ -3,14 +3,14 @@
 Rules by their numbers in docs/specs/outbound.md: 1.1 consent, 4.2 retry, 4.3 callbacks, 5 window.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import ClassVar, Final, Literal
 
 from ostinato import idempotency
-from ostinato.apps.outbound.model import AttemptStatus, Channel, Consent, ConsentStatus, Status
+from ostinato.apps.outbound.model import AttemptStatus, Category, Channel, Consent, ConsentStatus, Purpose, Status
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS, Kind, Ruling
 
 WINDOW: Final = timedelta(hours=24)
@@ -124,6 +124,18 @@ def consent_refusal(consent: Consent | None, to: str, now: datetime, *, suppress
     if consent.address != to:
         return "CONSENT_OTHER_ADDRESS"
     return "CONSENT_SUPPRESSED" if suppressed else None
+
+
+def purpose_of(categories: Iterable[Category], asked: Purpose | None) -> Purpose | None:
+    """What a message is for; None: what was asked is less than one of its templates needs.
+
+    The category of a template decides: a MARKETING template is marketing, whatever a caller says of
+    it. A caller may ask for more (the consent and the hours of marketing), never for less.
+    """
+    needed = Purpose.MARKETING if Category.MARKETING in categories else Purpose.TRANSACTIONAL
+    if asked is None:
+        return needed
+    return None if needed is Purpose.MARKETING and asked is not needed else asked
 
 
 def window_is_open(last_inbound: datetime | None, now: datetime) -> bool:

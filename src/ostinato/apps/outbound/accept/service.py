@@ -1,7 +1,7 @@
 """Accepts messages: each in one transaction, the caller's, and once for each key."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
@@ -164,14 +164,11 @@ async def _plan(
     language = new.language or chosen.language
     place = {"tenant_id": tenant_id, "language": language}
     template, text = await _template(conn, new.channel, new.template_code, new.variables, **place)
-    other = new.fallback_template
+    used, other = [template], new.fallback_template
     if other is not None:
         values = other.get("variables") or {}
-        await _template(conn, new.channel, str(other["code"]), values, **place)
-    purpose = new.purpose
-    if purpose is None:
-        marketing = template is not None and template.category is Category.MARKETING
-        purpose = Purpose.MARKETING if marketing else Purpose.TRANSACTIONAL
+        used.append((await _template(conn, new.channel, str(other["code"]), values, **place))[0])
+    purpose = _purpose([each for each in used if each is not None], new.purpose)
     contents.check(new, template, purpose, settings)
     row = await store.first(conn, "sender_for", tenant_id=tenant_id, channel=new.channel, id=new.sender_id)
     if row is None:
@@ -190,6 +187,20 @@ async def _plan(
     if new.channel is Channel.SMS:
         payload["segments"] = texts.segments(new.text or text)
     return Plan(to, language, purpose, store.made(Sender, row), payload)
+
+
+def _purpose(templates: Sequence[Template], asked: Purpose | None) -> Purpose:
+    """What a message is for; refuses one whose template is for marketing, and which says less."""
+    found = rules.purpose_of([each.category for each in templates], asked)
+    if found is None:
+        codes = [each.code for each in templates if each.category is Category.MARKETING]
+        raise TemplateRefused(
+            f"template {codes[0]} is MARKETING, and the message says {asked}",
+            hint="Leave purpose out: the category of the template decides, and marketing needs its own consent.",
+            template_code=codes[0],
+            purpose=str(asked),
+        )
+    return found
 
 
 async def _template(

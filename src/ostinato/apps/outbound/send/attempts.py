@@ -208,6 +208,10 @@ async def _content(conn: Connection, case: Case) -> Step:
     if message.template_code is not None:
         if template is None or not template.is_usable:
             return await _refuse(conn, case, "TEMPLATE_INACTIVE", "the template is not in use")
+        if rules.purpose_of([template.category], message.purpose) is None:
+            # Its category was changed since, or it was accepted before the category decided.
+            await moves.cancel(conn, message.tenant_id, message.id, "CONSENT_OTHER_PURPOSE", ACTOR)
+            return Over(f"{Status.CANCELLED} CONSENT_OTHER_PURPOSE")
         if template.held_until is not None and template.held_until > case.now:
             return await _wait(conn, case, template.held_until, "TEMPLATE_HELD")
         try:
