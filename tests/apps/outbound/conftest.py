@@ -44,7 +44,7 @@ begin
             ('migration', 'tick', 'test_clock', 'machine', 'machine_transition', 'machine_table')
     loop execute format('delete from ostinato_data.%I', v_table); end loop;
     set local session_replication_role = replica;
-    for v_table in select t.tablename from pg_tables t where t.schemaname = 'outbound'
+    for v_table in select t.tablename from pg_tables t where t.schemaname = 'outbound' and t.tablename <> 'secret'
     loop execute format('delete from outbound.%I', v_table); end loop;
 end $$
 """

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from ostinato import Context, Done, Retry, Snooze
 from ostinato.apps.outbound import APP, store
-from ostinato.apps.outbound.consent import consents
+from ostinato.apps.outbound.consent import consents, erasure
 from ostinato.apps.outbound.coop.rules import irrelevance
 from ostinato.apps.outbound.errors import Undeliverable
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS
@@ -83,6 +83,15 @@ async def expire_consents(ctx: Context) -> None:
     """End consents whose time is over."""
     async with ctx.transaction() as conn:
         ctx.result = {"expired": await consents.expire(conn)}
+
+
+@APP.job()
+async def forget(ctx: Context, subject_id: str) -> Snooze | None:
+    """Blank what was just being sent to a person who is erased, once it has ended."""
+    async with ctx.transaction() as conn:
+        erased, is_over = await erasure.forget(conn, ctx.job.tenant_id, subject_id)
+        ctx.result = {"messages": erased}
+    return None if is_over else Snooze(erasure.AGAIN.total_seconds())
 
 
 @APP.job()

@@ -1,5 +1,6 @@
 """Defines what outbound messages are made of: plain values, no database, no network."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time
@@ -71,6 +72,15 @@ class ConsentSource(StrEnum):
     EMAIL_LINK = "EMAIL_LINK"
     OPERATOR = "OPERATOR"
     PROVIDER = "PROVIDER"
+
+
+def folded(channel: Channel, address: str) -> str:
+    """An address as it is compared: mail goes to the same person however its name is spelt.
+
+    Providers of mail ignore the case of the name, so a refusal of Ana@ is one of ana@ too. Numbers
+    are compared in E.164, in which they are stored.
+    """
+    return unicodedata.normalize("NFKC", address).casefold() if channel is Channel.EMAIL else address
 
 
 Validation = Literal["possible", "valid"]

@@ -10,7 +10,7 @@ from random import Random
 from typing import ClassVar, Final, Literal
 
 from ostinato import idempotency
-from ostinato.apps.outbound.model import AttemptStatus, Category, Channel, Consent, ConsentStatus, Purpose, Status
+from ostinato.apps.outbound.model import AttemptStatus, Category, Channel, Consent, ConsentStatus, Purpose, Status, folded
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS, Kind, Ruling
 
 WINDOW: Final = timedelta(hours=24)
@@ -121,7 +121,7 @@ def consent_refusal(consent: Consent | None, to: str, now: datetime, *, suppress
     if consent.expires_at is not None and consent.expires_at <= now:
         return "CONSENT_EXPIRED"
     # It was given for an address, which may belong to somebody else by now.
-    if consent.address != to:
+    if folded(consent.channel, consent.address) != folded(consent.channel, to):
         return "CONSENT_OTHER_ADDRESS"
     return "CONSENT_SUPPRESSED" if suppressed else None
 
@@ -136,6 +136,11 @@ def purpose_of(categories: Iterable[Category], asked: Purpose | None) -> Purpose
     if asked is None:
         return needed
     return None if needed is Purpose.MARKETING and asked is not needed else asked
+
+
+def is_stale(at: datetime, refused_at: datetime | None) -> bool:
+    """Whether a grant is older than the last refusal: it changes nothing, whatever its source."""
+    return refused_at is not None and at <= refused_at
 
 
 def window_is_open(last_inbound: datetime | None, now: datetime) -> bool:

@@ -1,6 +1,7 @@
 """Normalises recipients as they are stored and compared: E.164 numbers, plain mail addresses."""
 
 import re
+import unicodedata
 from typing import Final
 
 import phonenumbers
@@ -89,7 +90,7 @@ def to_number(raw: str, region: str, validation: Validation = "valid") -> str:
 
 def to_email(raw: str) -> str:
     """A mail address; its host in lower case, because hosts have no case."""
-    found = _EMAIL.fullmatch(raw.strip())
+    found = _EMAIL.fullmatch(unicodedata.normalize("NFKC", raw).strip())
     if found is None or len(found[0]) > _LONGEST_EMAIL or len(found["local"]) > _LONGEST_LOCAL:
         raise InvalidInput("the recipient is no mail address", hint="Write it as name@example.org.", field="to")
     return f"{found['local']}@{found['host'].lower()}"

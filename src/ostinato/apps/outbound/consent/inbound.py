@@ -84,9 +84,7 @@ async def _grant_wish(
             found, done = {"restored": restored or 0}, bool(restored)
         case Asked.HELP:
             pass
-    told = {"provider_message_id": ended.proof.get("provider_message_id")}
-    details = {"channel": channel, **found, **told}
-    await store.note_audit(conn, tenant_id, action, ACTOR, details=details)
+    await store.note_audit(conn, tenant_id, action, ACTOR, details={"channel": channel, **found})
     return done
 
 
@@ -105,12 +103,13 @@ async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSett
         return 0
     tenant_id = str(sender["tenant_id"])
     told = "stop" if line.stop else "resume"
-    name = f"preference:{line.from_address}"
+    channel = PROVIDERS[line.provider].channel
+    # What stands for the number, not the number: lines are kept for a month, whoever is erased.
+    name = f"preference:{suppressions.mac(settings, tenant_id, channel, line.from_address).hex()}"
     if not await is_new(conn, tenant_id, line.provider, name, told, at=line.at):
         return 0
     address = await _address_of(conn, sender, line.from_address)
     ended = Ended(ConsentSource.PROVIDER, ACTOR, {"user_preferences": told}, line.at)
-    channel = PROVIDERS[line.provider].channel
     place = Place(tenant_id, channel, address, (Purpose.MARKETING,))
     end = consents.revoke_address if line.stop else _restore
     await end(conn, place, ended, settings)

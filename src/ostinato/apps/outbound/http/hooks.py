@@ -1,12 +1,14 @@
 """Takes callbacks: the signature is checked over the raw bytes, then these are stored.
 
-Answered as soon as the bytes and their job are committed. What is not signed as it should be is
+Answered as soon as the bytes and their job are committed, and what people wrote is applied: a job
+applies the rest. What is not signed as it should be is
 refused, counted and alerted; nothing of it is stored. Where a provider calls back, and how that is
 signed, is in its file of `providers`.
 """
 
 from collections.abc import Awaitable, Callable
 
+import psycopg
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
@@ -14,8 +16,11 @@ from ostinato.apps.outbound import store
 from ostinato.apps.outbound.jobs import take_callback
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.protocol import JSON, Hook, Posted
+from ostinato.apps.outbound.send import callbacks
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.errors import Forbidden, HeaderMissing, SignatureMismatch, SignatureRefused
+from ostinato.apps.outbound.store import Row
+from ostinato.errors import Forbidden, HeaderMissing, OstinatoError, SignatureMismatch, SignatureRefused
+from ostinato.jobs import Client
 from ostinato.observe import get_logger
 from ostinato.web import Router, client_of
 
@@ -47,10 +52,26 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
                 body=posted.body,
             )
             await take_callback.enqueue(conn, callback_id=row["id"])
+        await _hear(client, row, settings)
         text, media_type = hook.answer
         return Response(text, media_type=media_type)
 
     return take
+
+
+async def _hear(client: Client, row: Row, settings: OutboundSettings) -> None:
+    """Apply what a person wrote, STOP above all, before the provider is answered.
+
+    Statuses wait for their turn, of which there may be 200,000; a person does not. If it cannot be
+    done now, it is not lost: the callback is stored, and its job applies all of it.
+    """
+    try:
+        lines, odd = callbacks.read(row, settings)
+        if callbacks.words_of(lines):
+            async with client.transaction() as conn:
+                await callbacks.hear(conn, row, lines, odd, settings)
+    except (OstinatoError, psycopg.Error) as error:
+        log.warning("callback_heard_later", provider=row["provider"], error_code=type(error).__name__)
 
 
 async def _refused(request: Request, provider: str, posted: Posted) -> SignatureRefused:

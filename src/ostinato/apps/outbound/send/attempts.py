@@ -92,10 +92,10 @@ async def begin(
     # First: a transaction that ends a consent locks it before the messages that wait for it.
     granted = await store.first(conn, "consent_for_sending", **key)
     consent = None if granted is None else store.made(Consent, granted)
-    mac = b""
+    macs: list[bytes] = []
     if consent is not None:  # a message to another address than this one does not go anyway
-        mac = suppressions.mac(settings, job.tenant_id, consent.channel, consent.address)
-    row = await store.first(conn, "for_sending", **key, address_mac=mac)
+        macs = suppressions.macs(settings, job.tenant_id, consent.channel, consent.address)
+    row = await store.first(conn, "for_sending", **key, address_macs=macs)
     if row is None:
         return Over("there is no such message")
     case = Case(

@@ -58,11 +58,29 @@ def _not_later(line: Line, received_at: datetime) -> Line:
     return line
 
 
+def words_of(lines: list[Line]) -> list[InboundLine | PreferenceLine]:
+    """Return what people said themselves, in the order in which they said it: the last word counts."""
+    return sorted((each for each in lines if isinstance(each, InboundLine | PreferenceLine)), key=lambda line: line.at)
+
+
+async def hear(conn: Connection, row: Row, lines: list[Line], odd: int, settings: OutboundSettings) -> None:
+    """Apply what people said in a callback that was stored, before anything else of it is.
+
+    The job of the callback comes to the same words again, and finds that they were applied. It has
+    nothing to do where there is nothing else.
+    """
+    words = words_of(lines)
+    done = 0
+    for word in words:
+        done += await _alone(conn, _spoken, word, settings)
+    if len(words) == len(lines):
+        await store.run(conn, "end_callback", id=row["id"], lines=done, ignored=len(words) - done + odd)
+
+
 async def apply(conn: Connection, lines: list[Line], settings: OutboundSettings) -> tuple[int, int]:
     """Apply lines; how many had an effect, and how many were repeated, odd or nobody's."""
     done = 0
-    words = [line for line in lines if isinstance(line, InboundLine | PreferenceLine)]
-    for word in sorted(words, key=lambda line: line.at):  # the last word of a person counts
+    for word in words_of(lines):
         done += await _alone(conn, _spoken, word, settings)
     statuses = [line for line in lines if isinstance(line, StatusLine)]
     placed = [(await _tenant_of(conn, line), line) for line in statuses]

@@ -96,8 +96,7 @@ async def taken(
     now = at or await database.now(conn)
     named = {"sent_at": now, "provider_message_id": outcome.provider_message_id}
     await move(conn, message, "accept", {**NOTHING_WRONG, **named})
-    told = {"attempt_no": attempt_no, "provider_message_id": outcome.provider_message_id}
-    await _emit_sent(conn, message, told)
+    await _emit_sent(conn, message, {"attempt_no": attempt_no})
 
 
 async def delivered(conn: Connection, message: Message, attempt_no: int | None, at: datetime) -> None:

@@ -29,4 +29,5 @@ grant select, insert, update, delete on outbound.callback, outbound.refused_call
 grant delete on outbound.callback_line, outbound.inbound, outbound.pair to ostinato_worker;
 
 grant execute on all functions in schema outbound to ostinato_worker;
-grant execute on function outbound.note_message, outbound.note_audit, outbound.figures to ostinato_tenant;
+grant execute on function outbound.note_message, outbound.note_audit, outbound.figures, outbound.sealed
+to ostinato_tenant;

@@ -107,7 +107,7 @@ where tenant_id = %(tenant_id)s and template_code = %(template_code)s and langua
 -- The consent of a subject for a channel and purpose, and whether nothing more is wanted at the address.
 select c.*, exists (select from outbound.suppression x where x.tenant_id = c.tenant_id and x.channel = c.channel
     and x.purpose = c.purpose
-    and x.address_mac = %(address_mac)s) as suppressed
+    and x.address_mac = any (%(address_macs)s)) as suppressed
 from outbound.consent c where c.tenant_id = %(tenant_id)s and c.subject_id = %(subject_id)s and c.channel = %(channel)s
     and c.purpose = %(purpose)s;
 
@@ -117,15 +117,16 @@ select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = 
     and purpose = %(purpose)s for update;
 
 -- name: lock_consents_of_address
--- The consents that were given for an address, held until the end of the transaction.
+-- The consents that were given for an address, however it is spelt, held until the end of the transaction.
 select * from outbound.consent
-where tenant_id = %(tenant_id)s and channel = %(channel)s and address = %(address)s and purpose = any (%(purposes)s)
+where tenant_id = %(tenant_id)s and channel = %(channel)s and lower(address collate "C") = lower(%(address)s collate "C")
+    and purpose = any (%(purposes)s)
     order by id for update;
 
 -- name: subject_of_address
 -- Whose an address is, as far as consents tell.
 select subject_id from outbound.consent where tenant_id = %(tenant_id)s and channel = %(channel)s
-    and address = %(address)s
+    and lower(address collate "C") = lower(%(address)s collate "C")
 order by updated_at desc limit 1;
 
 -- name: consent_of_id
@@ -174,22 +175,53 @@ insert into outbound.consent_event (tenant_id, consent_id, event_type, old_statu
 select %(tenant_id)s, b.id, 'ERASED', b.status, b.status, ostinato.now(), 'OPERATOR', %(actor)s, %(proof)s
     from blanked b;
 
+-- name: addresses_of_subject
+-- Where a subject was, or was to be, written to.
+select distinct a.address from (
+    select address from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
+    union all select unnest(array[to_address, payload #>> '{fallback,to}']) from outbound.message
+    where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s) a where a.address <> '' order by 1;
+
+-- name: open_messages
+-- How many messages of a subject are not at their end.
+select count(*) as open from outbound.message
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and status in ('QUEUED', 'SENDING');
+
+-- name: erase_members
+-- Forgets what a member of Coop Habitat is called, and where he is reached.
+update outbound.coop_member set name = '', address = '', updated_at = ostinato.now()
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and (name, address) <> ('', '');
+
 -- name: erase_messages
--- Blanks the recipient and the text of a subject's messages that wait for nothing more; held in the order of their ids,
--- as callbacks hold them.
+-- Blanks the recipient and the text of a subject's messages that wait for nothing more, and what stands for them: their
+-- fingerprints, and the provider's ids, in which WhatsApp writes the number. Held in the order of their ids, as
+-- callbacks hold them.
 with ended as (
-    select id from outbound.message
+    select id, provider_message_id as told from outbound.message
     where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and status not in ('QUEUED', 'SENDING')
-    and to_address <> '' order by id for update)
+    and to_address <> '' order by id for update
+), attempts as (
+    update outbound.attempt a set provider_response = null, error_message = null
+    from ended e where a.tenant_id = %(tenant_id)s and a.message_id = e.id
+), lines as (
+    delete from outbound.callback_line l using ended e
+    where l.tenant_id = %(tenant_id)s and l.provider_message_id = e.told)
 update outbound.message m set to_address = '', payload = '{}', subject = null, error_message = null,
-    updated_at = ostinato.now()
+    fingerprint = '{}', provider_message_id = null, updated_at = ostinato.now()
 from ended e where m.tenant_id = %(tenant_id)s and m.id = e.id returning m.id;
 
 -- name: erase_inbound
 -- Forgets what was written from some addresses, and how fast they may be written to.
-with a as (update outbound.inbound set body = null, from_address = ''
-    where tenant_id = %(tenant_id)s and from_address = any (%(addresses)s) returning 1)
+with a as (update outbound.inbound set body = null, from_address = '', provider_message_id = 'erased:' || id
+    where tenant_id = %(tenant_id)s and from_address = any (%(addresses)s) returning 1
+), b as (delete from outbound.callback_line where tenant_id = %(tenant_id)s and provider_message_id in
+    (select 'preference:' || address from unnest(%(addresses)s::text[]) address) returning 1)
 delete from outbound.pair where tenant_id = %(tenant_id)s and address = any (%(addresses)s);
+
+-- name: last_refusal
+-- When a consent was last denied or revoked.
+select max(occurred_at) as at from outbound.consent_event
+where tenant_id = %(tenant_id)s and consent_id = %(consent_id)s and event_type in ('DENIED', 'REVOKED');
 
 -- name: was_granted
 -- Whether a consent was granted at some time.
@@ -202,8 +234,9 @@ select tenant_id, id from outbound.consent where status = 'GRANTED' and expires_
     order by id limit 500 for update skip locked;
 
 -- name: message_by_key
--- The message of a key.
-select * from outbound.message where tenant_id = %(tenant_id)s and idempotency_key = %(idempotency_key)s;
+-- The message of a key, if it was used, and the fingerprint of the request as it is stored.
+select m.*, outbound.sealed(%(fields)s::jsonb) as sealed from (values (1)) one (n)
+left join outbound.message m on m.tenant_id = %(tenant_id)s and m.idempotency_key = %(idempotency_key)s;
 
 -- name: add_message
 -- A message, unless its key is taken.
@@ -272,7 +305,7 @@ select m.*, to_jsonb(s) as sender, to_jsonb(t) as template, to_jsonb(f) as other
     i.provider_message_id as last_inbound_id, to_jsonb(k) as contribution, to_jsonb(b) as member, to_jsonb(r) as asked,
     ostinato.now() as now, exists (select from outbound.suppression x
     where x.tenant_id = m.tenant_id and x.channel = m.channel and x.purpose = m.purpose
-               and x.address_mac = %(address_mac)s) as suppressed
+               and x.address_mac = any (%(address_macs)s)) as suppressed
 from outbound.message m
 join outbound.sender s on s.tenant_id = m.tenant_id and s.id = m.sender_id
 left join outbound.template t on t.tenant_id = m.tenant_id and t.template_code = m.template_code
@@ -430,15 +463,16 @@ order by id desc limit %(most)s;
 -- name: add_callback
 -- The bytes of a callback.
 insert into outbound.callback (provider, url, content_type, body)
-    values (%(provider)s, %(url)s, %(content_type)s, %(body)s) returning id;
+    values (%(provider)s, %(url)s, %(content_type)s, %(body)s) returning *;
 
 -- name: callback
 -- A callback.
 select provider, url, content_type, body, received_at, processed_at from outbound.callback where id = %(id)s;
 
 -- name: end_callback
--- A callback was worked through.
-update outbound.callback set processed_at = ostinato.now(), lines = %(lines)s, ignored = %(ignored)s where id = %(id)s;
+-- A callback was worked through: its bytes, which name people, go.
+update outbound.callback set processed_at = ostinato.now(), lines = %(lines)s, ignored = %(ignored)s, body = ''
+where id = %(id)s;
 
 -- name: add_callback_line
 -- A line of a callback, unless it came before.
@@ -471,14 +505,14 @@ where outbound.suppression.since < excluded.since;
 -- Something is wanted again at an address, since a time.
 delete from outbound.suppression
 where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
-    and address_mac = %(address_mac)s and since < %(at)s
+    and address_mac = any (%(address_macs)s) and since < %(at)s
 returning purpose;
 
 -- name: suppressed_since
 -- Since when nothing more is wanted at an address, for one of some purposes.
 select max(since) as since from outbound.suppression
 where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
-    and address_mac = %(address_mac)s;
+    and address_mac = any (%(address_macs)s);
 
 -- name: last_inbound
 -- When somebody last wrote to a sender.
