@@ -33,8 +33,12 @@
     ├── ContractMismatch      OS426   this code and the schema do not fit together
     ├── EmbeddedError                 the embedded server could not be run
     ├── MigrationError                a migration could not be applied
+    ├── SecretRefused                 a sealed secret does not open
+    │   ├── SecretKeyUnknown          the key that it was sealed with is not configured
+    │   └── SecretTampered            it was changed, or sealed for another purpose
     ├── SettingsError                 a setting is unknown, ill-typed or out of range
     └── NotConfigured                 something needed was never set up
+        └── SecretKeyMissing          a secret cannot be sealed or opened without a key
 
 `RetryAfter`, a signal of handlers, is outside the tree. The message says what happened with which
 values, the hint what to do. Codes and SQLSTATEs are a public contract: added to, never changed.
@@ -329,6 +333,28 @@ class MigrationError(OstinatoError):
     hint = "Nothing was half applied; see `ostinato db status`, fix the cause, migrate again."
 
 
+class SecretRefused(OstinatoError):
+    """A sealed secret does not open here."""
+
+    code = "secret_refused"
+    status = 503
+    hint = "See which values do not open, and why: ostinato secrets status"
+
+
+class SecretKeyUnknown(SecretRefused):
+    """The value names a key that this process does not have; the values say which."""
+
+    code = "secret_key_unknown"
+    hint = "Add that key to OSTINATO_SECRET_KEY or the key file, behind the newest one."
+
+
+class SecretTampered(SecretRefused):
+    """The value is not what was sealed, or it was sealed for another column, row or tenant."""
+
+    code = "secret_tampered"
+    hint = "Set the secret anew; find out who changed or copied the row."
+
+
 class SettingsError(OstinatoError):
     """A setting is unknown, has the wrong type, or does not fit with another one."""
 
@@ -343,6 +369,14 @@ class NotConfigured(OstinatoError):
     code = "not_configured"
     exit_code = 2
     hint = "Set it up first; `ostinato doctor` says what is missing."
+
+
+class SecretKeyMissing(NotConfigured):
+    """A secret is to be sealed or opened, and no key is configured."""
+
+    code = "secret_key_missing"
+    status = 503
+    hint = "Make a key with: ostinato secrets new-key"
 
 
 class RetryAfter(Exception):

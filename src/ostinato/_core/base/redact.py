@@ -38,6 +38,7 @@ _SECRET_TEXT = (
     re.compile(r"(\b(?:[sr]k_(?:live|test)_|gh[pousr]_|xox[abprs]-|AKIA))[\w-]{8,}"),
     re.compile(r"(\bwhsec_)[\w+/=-]{8,}"),
     re.compile(r"(\bost_\d{1,19}_)[\w-]{8,}"),
+    re.compile(r"(\bostk_)[\w-]{8,}"),
     re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
     # a mail address: its first letter and the host stay; user@host in a URL is not one
     re.compile(r"((?<![\w.+%/:-])[\w])[\w.+%-]*(?=@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b)", re.IGNORECASE),
@@ -48,7 +49,8 @@ _SECRET_TEXT = (
 
 # A quick check that nearly every text passes: only the others are searched by each pattern.
 _SUSPECT = re.compile(
-    r"@|passw|secret|token|api[_-]?key|bearer|basic|whsec_|[sr]k_|gh[pousr]_|xox|akia|ost_|private|\+\d", re.IGNORECASE
+    r"@|passw|secret|token|api[_-]?key|bearer|basic|whsec_|[sr]k_|gh[pousr]_|xox|akia|ost_|ostk_|private|\+\d",
+    re.IGNORECASE,
 )
 
 

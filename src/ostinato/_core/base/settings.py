@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar, get_type_hints
 
 from ostinato._core.base.errors import InvalidInput, SettingsError
 from ostinato._core.base.extras import app_names
+from ostinato._core.base.redact import MASK
 from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.base.sections import (
     CONFIG,
@@ -34,6 +35,7 @@ from ostinato._core.base.sections import (
     shown,
     unknown,
 )
+from ostinato._core.base.vault import Vault, parse_keys
 
 __all__ = ["CONFIG", "ENV_PREFIX", "FILE_NAME", "Settings", "declared", "load"]
 
@@ -58,6 +60,12 @@ class Settings:
     )
     pooled: bool = setting(default=False, description="`database_url` leads to a transaction-mode pooler (PgBouncer).")
     data_dir: str = setting(".ostinato", "Folder of the embedded server.")
+    secret_key: str | None = setting(
+        None, "Keys that seal secrets at rest, the newest first: `ostinato secrets new-key` makes one."
+    )
+    secret_key_file: str | None = setting(
+        None, "File of mode 600 with these keys, one in a line. Unset: `secret.key` in `data_dir`."
+    )
     beat_seconds: float = setting(5.0, "Time between two heartbeats of a worker.", low=0.01, high=_DAY)
     expiry_seconds: float = setting(15.0, "A worker that was not heard of for this long is dead.", low=0.03, high=_DAY)
     poll_seconds: float = setting(
@@ -146,7 +154,7 @@ class Settings:
 
     def __repr__(self) -> str:
         values = ", ".join(
-            f"{name}={shown(value)}"
+            f"{name}={shown(MASK if name == 'secret_key' else value)}"
             for name, field in declared().items()
             if (value := getattr(self, name)) != field.default
         )
@@ -162,6 +170,18 @@ class Settings:
         if found is None:
             environ, file = self._source
             found = self._sections[of] = of.load(environ=environ, file=file)
+        return found
+
+    @property
+    def vault(self) -> Vault:
+        """What seals and opens secrets in this process: made when it is first asked for, then kept.
+
+        Whoever has these settings hands it down: `ctx.vault` in a handler, `caller.vault` in a
+        route, `cli.settings.vault` in a command.
+        """
+        found: Vault | None = self._sections.get(Vault)
+        if found is None:
+            found = self._sections[Vault] = Vault.load(self)
         return found
 
 
@@ -233,6 +253,8 @@ def _check_pairs(settings: Settings) -> None:
         parse_allowed(settings.webhooks_allow_private)
     except InvalidInput as error:
         raise SettingsError(f"webhooks_allow_private: {error.message}", hint=error.hint) from None
+    if settings.secret_key is not None:
+        parse_keys(settings.secret_key, "secret_key")
     if settings.pooled and settings.database_url is None:
         raise SettingsError(
             "pooled is set, but database_url is not: the embedded server has no pooler",

@@ -18,6 +18,7 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import Unauthenticated
 from ostinato._core.base.sections import Section
+from ostinato._core.base.vault import Vault
 from ostinato._core.runtime.client import Client
 
 L = TypeVar("L", bound=Section)
@@ -38,6 +39,11 @@ class Caller:
     def settings(self, of: type[L]) -> L:
         """The settings of an application, as this process has read them."""
         return self.client.settings.section(of)
+
+    @property
+    def vault(self) -> Vault:
+        """What seals and opens secrets with the keys of this process."""
+        return self.client.settings.vault
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:

@@ -41,9 +41,9 @@ class App:
     `settings` the class of its settings, `commands` the function that adds its commands, `http` its
     router, `sql` its part of the schema, `metrics` its figures for Prometheus, `panels` what the
     console shows, `doctor` what it needs on this machine, `machines` its state machines, `sandbox`
-    its stand-in for the outside world, `demo` its scenario; `alerts`, too, may be the name of a
-    tuple. `jobs` names the modules that declare its kinds, events and schedules, so that importing
-    the App itself stays cheap.
+    its stand-in for the outside world, `demo` its scenario, `secrets` a tuple of the columns whose
+    values it seals; `alerts`, too, may be the name of a tuple. `jobs` names the modules that declare
+    its kinds, events and schedules, so that importing the App itself stays cheap.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class App:
         panels: Sequence[str] = (),
         doctor: str | None = None,
         machines: Sequence[str] = (),
+        secrets: str | None = None,
     ) -> None:
         if not _NAME.fullmatch(name):
             raise InvalidInput(
@@ -81,6 +82,7 @@ class App:
         self.panels = tuple(panels)
         self.doctor = doctor
         self.machines = tuple(machines)
+        self.secrets = secrets
         self._jobs = (jobs,) if isinstance(jobs, str) else tuple(jobs)
         self._kinds: dict[str, JobKind[Any]] = {}
         self._schedules: dict[str, Schedule] = {}

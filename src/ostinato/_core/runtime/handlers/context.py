@@ -14,6 +14,7 @@ from ostinato._core.base.flow import Flow
 from ostinato._core.base.log import FilteringBoundLogger, get_logger
 from ostinato._core.base.sections import Section
 from ostinato._core.base.signature import storable
+from ostinato._core.base.vault import Vault
 from ostinato._core.engine import claims
 from ostinato._core.engine import steps as engine_steps
 from ostinato._core.engine.claims import Job
@@ -114,6 +115,11 @@ class Context:
     def settings(self, of: type[L]) -> L:
         """The settings of an application, as this worker has read them."""
         return self._services.settings.section(of)
+
+    @property
+    def vault(self) -> Vault:
+        """What seals and opens secrets with the keys of this worker."""
+        return self._services.settings.vault
 
     @asynccontextmanager
     async def transaction(self, statement_seconds: Limit = None) -> AsyncIterator[AsyncConnection[Any]]:
@@ -277,6 +283,7 @@ class SyncContext:
     log = property(lambda self: self._ctx.log, doc="A logger bound to the job.")
     cancelled = property(lambda self: self._ctx.cancelled, doc="Whether the job is to be cancelled.")
     stopping = property(lambda self: self._ctx.stopping, doc="Whether the worker drains.")
+    vault = property(lambda self: self._ctx.vault, doc="What seals and opens secrets.")
 
     def settings(self, of: type[L]) -> L:
         """As `Context.settings`."""

@@ -21,6 +21,7 @@ MODULES = (
     "schedules",
     "alerts",
     "tenants",
+    "secrets",
     "errors",
     "settings",
     "testing",
