@@ -208,12 +208,6 @@ async def test_another_organisations_message_is_not_there(world: World) -> None:
     assert await world.call("GET", "/timeline?dossierId=D-1", tenant="other") == []
 
 
-async def test_a_senders_number_belongs_to_one_organisation(world: World) -> None:
-    sender = {"channel": "WHATSAPP", "providerKey": "100200300"}
-
-    await world.call("PUT", "/senders", status=409, json=sender, tenant="other")
-
-
 async def test_messages_of_a_dossier_come_in_pages(world: World) -> None:
     await world.consent()
     made = [(await world.message(dossierId=f"D-{n % 2}"))["id"] for n in range(7)]

@@ -64,7 +64,7 @@ async def test_a_refusal_by_the_api_outlives_an_import_and_ends_with_the_persons
     await world.message(TO)
 
 
-@pytest.mark.parametrize("spelt", ["ANA.B@example.test", "Ana.B@EXAMPLE.test", "ａna.b@example.test"])
+@pytest.mark.parametrize("spelt", ["ANA.B@example.test", "Ana.B@EXAMPLE.test", "\uff41na.b@example.test"])
 async def test_who_unsubscribed_is_not_written_to_however_the_address_is_spelt(world: World, spelt: str) -> None:
     mail: dict[str, Any] = {"channel": "EMAIL", "purpose": "MARKETING"}
     made = await world.consent("ana.b@example.test", **mail)
@@ -178,8 +178,8 @@ async def test_what_is_kept_of_an_erased_person_names_nobody(world: World) -> No
 
     plain = hashlib.sha256(json.dumps(TO).encode()).hexdigest()[:32]
     assert plain not in before
-    tables = await world.rows("select tablename from pg_tables where schemaname = 'outbound' and tablename <> 'template'")
-    kept = {name: str(await world.rows(f"select t::text from outbound.{name} t")) for (name,) in tables}
+    tables = await world.rows("select tablename from pg_tables where schemaname = 'outbound'")
+    kept = {name: str(await world.rows(f"select t::text from outbound.{name} t")) for (name,) in tables}  # noqa: S608 - ours
     kept.pop("consent_event")  # the proof, which stays
     for trace in (TO, TO[1:], told, json.loads(before)["to"], "Camille"):
         assert [name for name, rows in kept.items() if trace in rows] == []
@@ -191,7 +191,8 @@ async def test_what_is_being_sent_to_an_erased_person_is_forgotten_when_it_has_e
     await world.consent(TO)
     made = await world.message(TO)
     await world.rows("update outbound.message set waits_for = 'RETRY'")
-    await world.rows("alter table outbound.message disable trigger user; update outbound.message set status = 'SENDING'")
+    await world.rows("alter table outbound.message disable trigger user")
+    await world.rows("update outbound.message set status = 'SENDING'")
     await world.rows("alter table outbound.message enable trigger user")
 
     await world.call("DELETE", "/consents", params={"subjectId": "s-1"})

@@ -36,6 +36,11 @@ async def test_every_code_of_the_policy_table_does_what_its_class_says(world: Wo
         codes,
     )
     await world.rows(
+        "insert into outbound.ownership (provider, key, tenant_id, proof, account, proven_by)"
+        " select 'whatsapp', code, 'acme', 'GRANT', true, 'tests' from unnest(%s::text[]) code",
+        codes,
+    )
+    await world.rows(
         "insert into outbound.template (tenant_id, template_code, language, category,"
         " provider_name, body) select 'acme', 't' || code, 'fr', 'UTILITY', code, 'Bonjour'"
         " from unnest(%s::text[]) code",
@@ -245,7 +250,7 @@ async def test_faults_of_the_network_and_odd_answers(world: World) -> None:
                 shown["attempts"][0]["createdAt"]
             )
             assert wait >= timedelta(seconds=119)
-        await world.rows("update outbound.sender set held_until = null")
+        await world.rows("update outbound.sender set held_until = null, outage_since = null, troubles = 0")
 
 
 async def test_a_provider_may_name_the_time_at_which_it_wants_to_be_asked_again(world: World) -> None:

@@ -21,6 +21,8 @@ APP: Final = App(
     ),
     jobs=("ostinato.apps.outbound.coop.jobs", "ostinato.apps.outbound.jobs", "ostinato.apps.outbound.round_notices"),
     settings="ostinato.apps.outbound.settings:OutboundSettings",
+    commands="ostinato.apps.outbound.commands:register",
+    secrets="ostinato.apps.outbound.senders.accounts:SECRETS",
     http="ostinato.apps.outbound.http:router",
     sql="ostinato.apps.outbound.schema:COMPONENT",
     sandbox="ostinato.apps.outbound.sandbox:Providers",

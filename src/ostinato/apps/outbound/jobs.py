@@ -9,9 +9,12 @@ from ostinato.apps.outbound.coop.rules import irrelevance
 from ostinato.apps.outbound.errors import Undeliverable
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS
 from ostinato.apps.outbound.providers import PROVIDERS
+from ostinato.apps.outbound.providers.protocol import Outcome, Refused
 from ostinato.apps.outbound.providers.wire import Wire, unpooled
-from ostinato.apps.outbound.send import attempts, callbacks, fallbacks, holds, orphans, settle
+from ostinato.apps.outbound.send import attempts, callbacks, fallbacks, holds, orphans, outages, settle
+from ostinato.apps.outbound.senders import accounts
 from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.errors import SecretKeyMissing, SecretRefused
 
 MOST_RUNS = 200
 KEEP_DAYS = 30
@@ -36,9 +39,19 @@ async def send(ctx: Context, message_id: UUID) -> Done | Snooze | None:
         case attempts.Dead(reason):
             raise Undeliverable(reason)
         case attempts.Go():
-            wire = Wire(await ctx.shared(unpooled), settings, step.now)
-            outcome = await PROVIDERS[step.content.sender.provider].send(step.content, wire)
+            outcome = await _sent(ctx, step, settings)
             return await settle.settle(ctx, step.message, step.content, outcome, settings)
+
+
+async def _sent(ctx: Context, step: attempts.Go, settings: OutboundSettings) -> Outcome:
+    """Send by the sender's own account, or by the installation's."""
+    sender = step.content.sender
+    try:
+        account = accounts.settings_of(ctx.vault, ctx.job.tenant_id, sender, settings)
+    except (SecretRefused, SecretKeyMissing) as error:  # nothing was sent: its account cannot be opened
+        return Refused("CREDENTIALS", error.message)
+    wire = Wire(await ctx.shared(unpooled), account, step.now)
+    return await PROVIDERS[sender.provider].send(step.content, wire)
 
 
 @APP.job(queue="outbound_callbacks", retry=Retry(delays=(1, 5, 30, 300, 3600)))
@@ -50,7 +63,7 @@ async def take_callback(ctx: Context, callback_id: int) -> None:
         if row is None or row["processed_at"] is not None:
             return
         lines, odd = callbacks.read(row, settings)
-        done, ignored = await callbacks.apply(conn, lines, settings)
+        done, ignored = await callbacks.apply(conn, lines, settings, only=row["tenant_id"])
         await store.run(conn, "end_callback", id=callback_id, lines=done, ignored=ignored + odd)
         ctx.result = {"applied": done, "ignored": ignored + odd}
 
@@ -76,6 +89,14 @@ async def fall_back(ctx: Context, message_id: UUID) -> None:
     settings = ctx.settings(OutboundSettings)
     async with ctx.transaction() as conn:
         ctx.result = await fallbacks.fall_back(conn, ctx.job.tenant_id, message_id, settings)
+
+
+@APP.job(queue="outbound_callbacks", retry=Retry(delays=(5, 60, 300), max_attempts=MOST_RUNS))
+async def probe(ctx: Context, sender_id: int) -> Snooze | None:
+    """Have one message tried at a provider that was away, again and again until it answers."""
+    async with ctx.fenced() as conn:
+        wait = await outages.probe(conn, ctx.job.tenant_id, sender_id, ctx.settings(OutboundSettings))
+    return None if wait is None else Snooze(wait)
 
 
 @APP.job()

@@ -123,6 +123,16 @@ class Sender:
     display: str
     held_until: datetime | None = None
     hold_reason: str | None = None
+    troubles: int = 0
+    """How often in a row its provider did not answer."""
+    outage_since: datetime | None = None
+    """Since when its provider is away; None: it is not."""
+    probed_by: UUID | str | None = None
+    """The message that tries a provider that was away."""
+    credentials: str | None = field(default=None, repr=False)
+    """What opens its own account, sealed; None: the installation's is used."""
+    hook: UUID | str | None = None
+    """The name under which the provider of its own account calls back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,16 @@ from random import Random
 from typing import ClassVar, Final, Literal
 
 from ostinato import idempotency
-from ostinato.apps.outbound.model import AttemptStatus, Category, Channel, Consent, ConsentStatus, Purpose, Status, folded
+from ostinato.apps.outbound.model import (
+    AttemptStatus,
+    Category,
+    Channel,
+    Consent,
+    ConsentStatus,
+    Purpose,
+    Status,
+    folded,
+)
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS, Kind, Ruling
 
 WINDOW: Final = timedelta(hours=24)
@@ -19,6 +28,8 @@ JITTER: Final = 0.1
 PAIR_BURST: Final = 45
 PAIR_SECONDS: Final = 6.0
 UNKNOWN: Final = "UNKNOWN_OUTCOME"
+AWAY_AFTER: Final = 3
+PROBE_DELAYS: Final = (5.0, 15.0, 60.0, 300.0, 900.0)
 REPLY_WITHIN: Final = timedelta(hours=1)
 
 CallbackStatus = Literal["sent", "delivered", "read", "failed"]
@@ -136,6 +147,20 @@ def purpose_of(categories: Iterable[Category], asked: Purpose | None) -> Purpose
     if asked is None:
         return needed
     return None if needed is Purpose.MARKETING and asked is not needed else asked
+
+
+def is_away(in_a_row: int, *, certain: bool) -> bool:
+    """Whether a provider is away, after so many requests in a row that it did not answer.
+
+    One is enough where nothing could be written: a message that the provider stumbles over cannot
+    do that.
+    """
+    return certain or in_a_row >= AWAY_AFTER
+
+
+def probe_delay(probes: int) -> float:
+    """How many seconds a provider that is away is left alone, after so many that were tried."""
+    return PROBE_DELAYS[min(probes, len(PROBE_DELAYS) - 1)]
 
 
 def is_stale(at: datetime, refused_at: datetime | None) -> bool:

@@ -31,6 +31,18 @@ class OutboundSettings(Section):
     suppression_secret: str = setting(
         "", "Seals the list of those who opted out (a secret, for years); empty: token_secret does."
     )
+    trusted_tenants: str = setting(
+        "",
+        "Tenants that may set up senders without a proof and use the accounts above, with commas between; * is all,"
+        " for an installation of one organisation.",
+    )
+    smtp_hosts: str = setting(
+        "", "Mail servers that senders with an account of their own may name beside smtp_host, with commas between."
+    )
+    dns_url: str = setting(
+        "https://dns.google/resolve",
+        "A resolver (DNS over HTTPS, JSON) that is asked for the record of a mail domain. Empty: nobody is asked.",
+    )
     twilio_confirms: bool = setting(
         default=True, description="Whether Twilio answers STOP, HELP and START itself, as it does by default."
     )
@@ -50,6 +62,16 @@ class OutboundSettings(Section):
         """Check, and take a slash at the end of an address for none."""
         super().__post_init__()
         object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
+
+    def trusts(self, tenant_id: str) -> bool:
+        """Whether a tenant may name its senders without a proof."""
+        named = {each.strip() for each in self.trusted_tenants.split(",")}
+        return "*" in named or tenant_id in named
+
+    @property
+    def mail_servers(self) -> frozenset[str]:
+        """The mail servers that a sender's own account may name."""
+        return frozenset(each.strip().lower() for each in (self.smtp_host, *self.smtp_hosts.split(",")) if each.strip())
 
     @property
     def validation(self) -> Validation:

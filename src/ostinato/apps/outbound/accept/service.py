@@ -10,7 +10,7 @@ from ostinato import database, idempotency, tenants
 from ostinato.apps.outbound import events, rules, store
 from ostinato.apps.outbound.accept import address, contents, texts
 from ostinato.apps.outbound.consent import suppressions
-from ostinato.apps.outbound.errors import TemplateRefused, WindowClosed
+from ostinato.apps.outbound.errors import SenderUnproven, TemplateRefused, WindowClosed
 from ostinato.apps.outbound.model import (
     Category,
     Channel,
@@ -179,6 +179,11 @@ async def _plan(
             f"there is no sender for {new.channel}",
             hint="Add one: PUT /api/v1/outbound/senders.",
             channel=new.channel.value,
+        )
+    if not row["usable"]:
+        raise SenderUnproven(
+            f"nothing is sent by sender {row['id']}: it is not proven to be yours, or has no account",
+            sender_id=row["id"],
         )
     payload: dict[str, Any] = {
         "variables": dict(new.variables),

@@ -20,9 +20,9 @@ ACTOR = "outbound.callback"
 log = get_logger("outbound")
 
 
-async def came_in(conn: Connection, line: InboundLine, settings: OutboundSettings) -> int:
+async def came_in(conn: Connection, line: InboundLine, settings: OutboundSettings, only: str | None = None) -> int:
     """An inbound message: it opens the window, and may end or restore consent."""
-    sender = await _sender_of(conn, line.provider, line.provider_keys)
+    sender = await _sender_of(conn, line.provider, line.provider_keys, only)
     if sender is None:
         log.info("inbound_of_nobody", provider=line.provider)
         return 0
@@ -96,9 +96,9 @@ async def _restore(conn: Connection, place: Place, ended: Ended, settings: Outbo
     return await consents.restore(conn, place, ended, settings)
 
 
-async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSettings) -> int:
+async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSettings, only: str | None = None) -> int:
     """The provider passes on that somebody wants no marketing, or wants it again."""
-    sender = await _sender_of(conn, line.provider, (line.provider_key,))
+    sender = await _sender_of(conn, line.provider, (line.provider_key,), only)
     if sender is None:
         return 0
     tenant_id = str(sender["tenant_id"])
@@ -125,10 +125,10 @@ async def is_new(
     return bool(await store.rows(conn, "add_callback_line", **key, **line))
 
 
-async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...]) -> Row | None:
-    """Which of our senders it was for."""
+async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...], only: str | None) -> Row | None:
+    """Which of our senders it was for; with `only`, of that tenant's, whose account signed it."""
     for key in keys:
-        row = await store.first(conn, "sender_of_provider", provider=provider, provider_key=key)
+        row = await store.first(conn, "sender_of_provider", provider=provider, provider_key=key, only=only)
         if row is not None:
             return row
     return None

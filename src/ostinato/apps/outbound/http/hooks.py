@@ -7,6 +7,7 @@ signed, is in its file of `providers`.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 import psycopg
 from fastapi import Request, Response
@@ -14,12 +15,22 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.jobs import take_callback
+from ostinato.apps.outbound.model import Sender
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.protocol import JSON, Hook, Posted
 from ostinato.apps.outbound.send import callbacks
+from ostinato.apps.outbound.senders import accounts
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Row
-from ostinato.errors import Forbidden, HeaderMissing, OstinatoError, SignatureMismatch, SignatureRefused
+from ostinato.errors import (
+    Forbidden,
+    HeaderMissing,
+    OstinatoError,
+    SecretKeyMissing,
+    SecretRefused,
+    SignatureMismatch,
+    SignatureRefused,
+)
 from ostinato.jobs import Client
 from ostinato.observe import get_logger
 from ostinato.web import Router, client_of
@@ -40,7 +51,8 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
         # As the provider knows the address, in front of any proxy: it may have signed it.
         url = f"{settings.public_url}{request.url.path}{query}"
         posted = Posted(url, await request.body(), request.headers.get(hook.header))
-        if not hook.is_signed(posted, settings):
+        whose = await _account(request, provider, settings)
+        if whose is None or not hook.is_signed(posted, whose.settings):
             raise await _refused(request, provider, posted)
         async with client.transaction() as conn:  # the bytes and the job that reads them
             row = await store.one(
@@ -50,6 +62,7 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
                 url=url,
                 content_type=request.headers.get("content-type"),
                 body=posted.body,
+                tenant_id=whose.tenant_id,
             )
             await take_callback.enqueue(conn, callback_id=row["id"])
         await _hear(client, row, settings)
@@ -57,6 +70,33 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
         return Response(text, media_type=media_type)
 
     return take
+
+
+class Account(NamedTuple):
+    """Whose account calls back: the installation's, or that of a tenant's sender."""
+
+    settings: OutboundSettings
+    tenant_id: str | None = None
+
+
+async def _account(request: Request, provider: str, settings: OutboundSettings) -> Account | None:
+    """Find whose account the address names; None: nobody's, or it cannot be opened."""
+    named = request.query_params.get("account")
+    if named is None:
+        return Account(settings)
+    client = client_of(request)
+    async with client.transaction() as conn:
+        row = await accounts.of_hook(conn, provider, named)
+    if row is None:
+        return None
+    try:
+        sender = store.made(Sender, row)
+        return Account(
+            accounts.settings_of(client.settings.vault, row["tenant_id"], sender, settings), row["tenant_id"]
+        )
+    except (SecretRefused, SecretKeyMissing) as error:
+        log.warning("account_not_opened", provider=provider, error_code=type(error).code)
+        return None
 
 
 async def _hear(client: Client, row: Row, settings: OutboundSettings) -> None:
@@ -85,14 +125,15 @@ async def _refused(request: Request, provider: str, posted: Posted) -> Signature
     return SignatureMismatch(f"a callback of {provider} is not signed with our secret")
 
 
-def _verifying(hook: Hook) -> Endpoint:
+def _verifying(provider: str, hook: Hook) -> Endpoint:
     """Make the route by which a provider asks whether the address is ours."""
 
     async def verify(request: Request) -> Response:
         settings = client_of(request).settings.section(OutboundSettings)
         found = None
-        if hook.challenge is not None:
-            found = hook.challenge(request.query_params, settings)
+        whose = await _account(request, provider, settings)
+        if whose is not None and hook.challenge is not None:
+            found = hook.challenge(request.query_params, whose.settings)
         if found is None:
             raise Forbidden("the verify token is not ours", hint="Set whatsapp_verify_token.")
         return PlainTextResponse(found)
@@ -124,4 +165,4 @@ for _provider in PROVIDERS.values():
                 description="The challenge comes back as it is, if the verify token is ours.",
                 response_class=PlainTextResponse,
                 openapi_extra={"parameters": [_parameter(each) for each in _hook.queried]},
-            )(_verifying(_hook))
+            )(_verifying(_provider.name, _hook))

@@ -1,4 +1,4 @@
-"""Serves what an organisation sets up: its choices, its senders, its templates."""
+"""Serves what an organisation sets up: its choices, its templates."""
 
 import zoneinfo
 from datetime import datetime, time
@@ -9,19 +9,17 @@ from fastapi import Path
 from pydantic import Discriminator, Field, StringConstraints
 
 from ostinato.apps.outbound import store, views
-from ostinato.apps.outbound.accept import address, texts
+from ostinato.apps.outbound.accept import texts
 from ostinato.apps.outbound.errors import TemplateRefused
-from ostinato.apps.outbound.model import Category, Channel
-from ostinato.apps.outbound.permissions import OPERATE, READ, SET_UP
-from ostinato.apps.outbound.providers import provider_of
+from ostinato.apps.outbound.model import Category
+from ostinato.apps.outbound.permissions import READ, SET_UP
 from ostinato.apps.outbound.send import holds
 from ostinato.apps.outbound.views import Name, Short, Text, View
-from ostinato.errors import Conflict, InvalidInput, NotFound, OstinatoError
+from ostinato.errors import InvalidInput
 from ostinato.web import Router, Who
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound setup"])
 
-TAKEN = "23505"  # unique_violation
 Code = Annotated[str, Path(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,119}$")]
 Language = Annotated[str, Path(pattern=r"^[a-z]{2,3}(_[A-Z]{2})?$")]
 
@@ -88,29 +86,6 @@ class StoredTemplate(TemplateView):
     )
 
 
-class SenderView(View):
-    """A number or an address to send from."""
-
-    channel: Channel
-    provider_key: Short = Field(
-        min_length=1,
-        examples=["100200300"],
-        description="The phone_number_id of WhatsApp; for SMS a number, a short number, a name or"
-        " a Messaging Service; or the mail address.",
-    )
-    display: Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00\r\n]*$")] = ""
-    account_key: Short | None = Field(default=None, description="The WhatsApp account; without one, callbacks name it.")
-
-
-class StoredSender(SenderView):
-    """A sender with its id, and until when it is held."""
-
-    id: int
-    provider: str
-    held_until: datetime | None
-    hold_reason: str | None
-
-
 class OrganisationView(View):
     """What an organisation has chosen."""
 
@@ -146,51 +121,6 @@ async def set_organisation(caller: Who, body: OrganisationView) -> OrganisationV
     async with caller.transaction() as conn:
         await store.run(conn, "put_organisation", tenant_id=caller.tenant_id, **body.model_dump())
     return body
-
-
-@router.put("/senders", needs=SET_UP, raises=(Conflict,))
-async def set_sender(caller: Who, body: SenderView) -> StoredSender:
-    """Add a number or an address to send from. A number belongs to one organisation."""
-    try:
-        async with caller.transaction() as conn:
-            chosen = await store.organisation(conn, caller.tenant_id)
-            row = await store.one(
-                conn,
-                "put_sender",
-                tenant_id=caller.tenant_id,
-                channel=body.channel,
-                provider=provider_of(body.channel).name,
-                provider_key=address.to_sender(body.channel, body.provider_key, chosen.region),
-                display=body.display,
-                account_key=body.account_key,
-            )
-    except OstinatoError as error:
-        if error.values.get("sqlstate") != TAKEN:  # somebody else's, of whom this one sees nothing
-            raise
-        raise Conflict("this sender is set up already", hint="Use one of your own.") from None
-    return StoredSender(**row)
-
-
-@router.get("/senders", needs=READ)
-async def list_senders(caller: Who) -> list[StoredSender]:
-    """The senders, and until when they are held."""
-    async with caller.transaction() as conn:
-        rows = await store.rows(conn, "senders", tenant_id=caller.tenant_id)
-    return [StoredSender(**row) for row in rows]
-
-
-@router.post("/senders/{sender_id}/release", needs=OPERATE, status_code=200, raises=(NotFound,))
-async def release_sender(caller: Who, sender_id: Annotated[int, Path(ge=1, le=2**53 - 1)]) -> dict[str, int]:
-    """End the hold of a sender, once its trouble at the provider is fixed: what waits goes now."""
-    async with caller.transaction() as conn:
-        row = await store.first(conn, "release_sender", tenant_id=caller.tenant_id, id=sender_id)
-        if row is None:
-            raise NotFound(f"there is no sender {sender_id}", sender_id=sender_id)
-        await store.note_audit(
-            conn, caller.tenant_id, "SENDER_RELEASED", caller.subject, details={"sender_id": sender_id}
-        )
-        await holds.wake_sender(conn, caller.tenant_id, sender_id)
-    return {"released": sender_id}
 
 
 @router.put("/templates/{template_code}/{language}", needs=SET_UP, raises=(TemplateRefused,))

@@ -17,17 +17,19 @@ from datetime import datetime
 from email.message import EmailMessage, Message
 from email.utils import format_datetime
 from functools import partial
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 from uuid import UUID
 
 import aiosmtplib
 
-from ostinato.apps.outbound.model import Channel, ConsentSource, Content
+from ostinato.apps.outbound import policy
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Sender
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
 from ostinato.apps.outbound.providers import lines, standin
 from ostinato.apps.outbound.providers.lines import ComplaintLine, Line, StatusLine, storable
 from ostinato.apps.outbound.providers.protocol import Hook, Lost, NotSent, Outcome, Posted, Provider, Refused, Taken
-from ostinato.apps.outbound.providers.standin import LOST, OK, StandIn, Telling
+from ostinato.apps.outbound.providers.standin import LOST, OK, Asked, Reply, StandIn, Telling
 from ostinato.apps.outbound.providers.wire import Wire, is_same, sanitised
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.tokens import bounce_token, read_bounce_token
@@ -54,6 +56,7 @@ _BOUNCE: Final = re.compile(r"bounce\+([a-z2-7]{20,60})@", re.IGNORECASE)
 ERRORS: Final = {
     **codes(hold("auth"), 530, 534, 535, 538),
     **dict.fromkeys(("5.1.1", "5.1.2", "5.1.3", "5.1.10"), never("recipient_invalid")),
+    "421": policy.away("upstream"),  # the server closes, whoever the mail is for
     "5.2.1": never("recipient_unreachable"),
     "5.2.2": retry("recipient_unreachable", at_most=3),
     "5.7.1": Ruling(Kind.PERMANENT, "permission", alert=True),
@@ -83,6 +86,18 @@ class Smtp(Provider):
         ),
     )
     source = ConsentSource.EMAIL_LINK
+    account: Final = MappingProxyType(
+        {
+            "host": "smtp_host",
+            "port": "smtp_port",
+            "tls": "smtp_tls",
+            "username": "smtp_username",
+            "password": "smtp_password",
+            "bounce_secret": "bounce_secret",
+        }
+    )
+    needed = ("username", "password")
+    unproven = "its domain has no TXT record such as `GET /senders` shows"
     trusts_reference = True
 
     async def send(self, content: Content, wire: Wire) -> Outcome:
@@ -109,6 +124,25 @@ class Smtp(Provider):
             return await _deliver(client, mail, content, settings)
         finally:
             client.close()
+
+    async def prove(self, sender: Sender, expected: str, wire: Wire) -> str | None:
+        """Look for the record that only the owner of the domain can write."""
+        if not wire.settings.dns_url:
+            return None
+        name = f"_ostinato.{sender.provider_key.rpartition('@')[2].lower()}"
+        found = await wire.get(
+            wire.settings.dns_url, params={"name": name, "type": "TXT"}, headers={"Accept": "application/dns-json"}
+        )
+        answers = (found or {}).get("Answer")
+        texts = [str(each.get("data", "")) for each in answers if isinstance(each, dict)] if answers else []
+        return "DNS" if any(is_same(expected, text.strip().strip('"')) for text in texts) else None
+
+    def account_fault(self, account: Mapping[str, Any], settings: OutboundSettings) -> tuple[str, str] | None:
+        """Refuse a mail server that the administrator has not listed: we would call whoever a tenant names."""
+        host = str(account.get("smtp_host") or settings.smtp_host).lower()
+        if host in settings.mail_servers:
+            return None
+        return "this mail server is not one that may be named", "Ask the administrator to add it to smtp_hosts."
 
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
         """Read a bounce (RFC 3464) or a complaint (RFC 5965) about the mail that it names."""
@@ -208,7 +242,7 @@ def _name(display: str) -> str:
 def _refused(code: int, message: str) -> Refused:
     """By its enhanced code (RFC 3463) where the server gives one, else by its reply."""
     told = _ENHANCED.search(message)
-    by_reply = code in (530, 534, 535, 538) or told is None or told[1][0] != str(code)[0]
+    by_reply = code in (421, 530, 534, 535, 538) or told is None or told[1][0] != str(code)[0]
     return Refused(
         str(code) if by_reply or told is None else told[1],
         sanitised(message),
@@ -295,6 +329,7 @@ class MailServer(StandIn):
     def __init__(self, world: standin.World) -> None:
         self._world = world
         self.routes = {}
+        self.shown = {"/dns/resolve": self._records}
         self._deferred: dict[str, int] = {}
         self.port, given = standin.port_of("smtp")
         self._end: Callable[[], object] | None = None
@@ -305,9 +340,15 @@ class MailServer(StandIn):
             self._thread.start()
             started.result()
 
-    def settings(self, url: str) -> Mapping[str, str]:  # noqa: ARG002 - it has a port of its own
+    async def _records(self, asked: Asked) -> Reply | None:
+        """Answer as a resolver that knows what is scripted, and no name of the world."""
+        texts = self._world.records.get(asked.query.get("name", ""), [])
+        return Reply({"Status": 0 if texts else 3, "Answer": [{"type": 16, "data": f'"{text}"'} for text in texts]})
+
+    def settings(self, url: str) -> Mapping[str, str]:
         """Name the settings that lead the application here."""
         return {
+            "dns_url": f"{url}/dns/resolve",
             "smtp_host": standin.HOST,
             "smtp_port": str(self.port),
             "smtp_tls": "none",

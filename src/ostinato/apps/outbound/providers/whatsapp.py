@@ -10,12 +10,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import quote
 
 import httpx
 
 from ostinato.apps.outbound import policy
-from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Purpose
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Purpose, Sender
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
 from ostinato.apps.outbound.providers import lines, standin
 from ostinato.apps.outbound.providers.lines import LONGEST_ID, Line, StatusLine, number_of, storable
@@ -64,6 +66,11 @@ STATUSES: Final[dict[str, lines.Reported]] = {
 }
 
 
+def _place(sender: Sender, settings: OutboundSettings) -> str:
+    """Where Meta has a number. Quoted, although only digits are stored: it is part of an address."""
+    return f"{settings.whatsapp_url.rstrip('/')}/{quote(sender.provider_key, safe='')}"
+
+
 def signature(secret: str, body: bytes) -> str:
     """Sign a body, as the header X-Hub-Signature-256 has it."""
     return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
@@ -102,12 +109,17 @@ class WhatsApp(Provider):
         ),
     )
     source = ConsentSource.WHATSAPP_INBOUND
+    account: Final = MappingProxyType(
+        {"token": "whatsapp_token", "app_secret": "whatsapp_app_secret", "verify_token": "whatsapp_verify_token"}
+    )
+    needed = ("token", "app_secret")
+    unproven = "Meta does not show this number to the token of its account"
     trusts_reference = False
 
     async def send(self, content: Content, wire: Wire) -> Outcome:
         """POST /{phone_number_id}/messages."""
         settings = wire.settings
-        url = f"{settings.whatsapp_url.rstrip('/')}/{content.sender.provider_key}/messages"
+        url = f"{_place(content.sender, settings)}/messages"
         bearer = {"Authorization": f"Bearer {settings.whatsapp_token}"}
         answer = await wire.post(url, headers=bearer, json=_request(content))
         if not isinstance(answer, httpx.Response):
@@ -119,6 +131,16 @@ class WhatsApp(Provider):
         error = told if isinstance(told, dict) else {}
         details = (error.get("error_data") or {}).get("details") or error.get("message") or ""
         return wire.refused(answer, error.get("code"), details)
+
+    async def prove(self, sender: Sender, expected: str, wire: Wire) -> str | None:  # noqa: ARG002 - as the protocol has it
+        """Ask Meta for the number with the sender's own token: the installation's proves nothing of a tenant."""
+        if sender.credentials is None:
+            return None
+        bearer = {"Authorization": f"Bearer {wire.settings.whatsapp_token}"}
+        fields = {"fields": "id,display_phone_number,verified_name"}
+        told = await wire.get(_place(sender, wire.settings), headers=bearer, params=fields)
+        shown = told is not None and told.get("id") == sender.provider_key and told.get("display_phone_number")
+        return "META" if shown else None
 
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:  # noqa: ARG002 - as the protocol has it
         """Read statuses, inbound messages, preferences, and what became of templates."""
@@ -300,6 +322,7 @@ class Cloud(StandIn):
     def __init__(self, world: standin.World) -> None:
         self._world = world
         self.routes = {"/whatsapp/{phone_number_id}/messages": self._taken}
+        self.shown = {"/whatsapp/{phone_number_id}": self._number}
 
     def settings(self, url: str) -> Mapping[str, str]:
         """Name the settings that lead the application here."""
@@ -310,8 +333,19 @@ class Cloud(StandIn):
             "whatsapp_verify_token": "sandbox-verify",
         }
 
+    def _opens(self, asked: Asked) -> bool:
+        """Whether a token opens a number: the sandbox's own opens all, another one those it was made for."""
+        token = asked.headers.get("authorization", "").removeprefix("Bearer ")
+        return token == self.token or asked.place["phone_number_id"] in self._world.tokens.get(token, ())
+
+    async def _number(self, asked: Asked) -> Reply | None:
+        if not self._opens(asked):
+            return _error("100:400")
+        number = asked.place["phone_number_id"]
+        return Reply({"id": number, "display_phone_number": "+33 6 39 98 00 99", "verified_name": "Atlas"})
+
     async def _taken(self, asked: Asked) -> Reply | None:
-        if asked.headers.get("authorization") != f"Bearer {self.token}":
+        if not self._opens(asked):
             return _error("190:401")
         world, number = self._world, asked.place["phone_number_id"]
         document = json.loads(asked.body)

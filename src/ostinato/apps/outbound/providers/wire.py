@@ -52,6 +52,15 @@ class Wire:
             # Written, or partly: a provider may act on what it has.
             return Lost(f"{type(error).__name__}: no whole answer came")
 
+    async def get(self, url: str, **request: Any) -> dict[str, Any] | None:  # noqa: ANN401 - as httpx
+        """Get a JSON object; None: there is none, for whatever reason."""
+        patience = httpx.Timeout(self.settings.timeout_seconds, connect=CONNECT_SECONDS)
+        try:
+            answer = await self.http.get(url, timeout=patience, **request)
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError):
+            return None
+        return document_of(answer.content) if answer.is_success else None
+
     def refused(self, answer: httpx.Response, code: object, message: str) -> Refused | Lost:
         """Make a refusal of an answer, by the provider's code or else by its status."""
         status = answer.status_code

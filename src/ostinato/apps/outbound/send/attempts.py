@@ -17,7 +17,7 @@ from ostinato.apps.outbound.accept import components, texts
 from ostinato.apps.outbound.consent import suppressions
 from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.model import Channel, Consent, Content, Message, Purpose, Sender, Status, Template
-from ostinato.apps.outbound.send import failures, moves, quiet, settle
+from ostinato.apps.outbound.send import failures, moves, outages, quiet, settle
 from ostinato.apps.outbound.send.moves import ACTOR, Failure
 from ostinato.apps.outbound.send.retries import reopen
 from ostinato.apps.outbound.settings import OutboundSettings
@@ -197,6 +197,8 @@ def _not_allowed(case: Case) -> str | None:
 async def _content(conn: Connection, case: Case) -> Step:
     """Is what it says fit to be sent?"""
     message, template = case.message, case.template
+    if not case.row["usable"]:
+        return await _refuse(conn, case, "NO_SENDER", "the sender is not proven to be the organisation's any more")
     free = message.template_code is None and message.channel is Channel.WHATSAPP
     if free and not rules.window_is_open(case.row["last_inbound"], case.now):
         other = case.row["other_template"]
@@ -205,20 +207,27 @@ async def _content(conn: Connection, case: Case) -> Step:
         message = await failures.convert(conn, message)
         template = store.template_from(other)
         case = replace(case, message=message, template=template)
-    if message.template_code is not None:
-        if template is None or not template.is_usable:
-            return await _refuse(conn, case, "TEMPLATE_INACTIVE", "the template is not in use")
-        if rules.purpose_of([template.category], message.purpose) is None:
-            # Its category was changed since, or it was accepted before the category decided.
-            await moves.cancel(conn, message.tenant_id, message.id, "CONSENT_OTHER_PURPOSE", ACTOR)
-            return Over(f"{Status.CANCELLED} CONSENT_OTHER_PURPOSE")
-        if template.held_until is not None and template.held_until > case.now:
-            return await _wait(conn, case, template.held_until, "TEMPLATE_HELD")
-        try:
-            texts.parameters(template, message.payload.get("variables") or {})
-        except TemplateRefused as error:
-            return await _refuse(conn, case, "TEMPLATE_VARIABLES", error.message)
+    if message.template_code is not None and (step := await _template(conn, case, template)) is not None:
+        return step
     return await _time(conn, case)
+
+
+async def _template(conn: Connection, case: Case, template: Template | None) -> Step | None:
+    """Is its template in use, for what the message is for, and are its variables fit? None: it is."""
+    message = case.message
+    if template is None or not template.is_usable:
+        return await _refuse(conn, case, "TEMPLATE_INACTIVE", "the template is not in use")
+    if rules.purpose_of([template.category], message.purpose) is None:
+        # Its category was changed since, or it was accepted before the category decided.
+        await moves.cancel(conn, message.tenant_id, message.id, "CONSENT_OTHER_PURPOSE", ACTOR)
+        return Over(f"{Status.CANCELLED} CONSENT_OTHER_PURPOSE")
+    if template.held_until is not None and template.held_until > case.now:
+        return await _wait(conn, case, template.held_until, "TEMPLATE_HELD")
+    try:
+        texts.parameters(template, message.payload.get("variables") or {})
+    except TemplateRefused as error:
+        return await _refuse(conn, case, "TEMPLATE_VARIABLES", error.message)
+    return None
 
 
 async def _time(conn: Connection, case: Case) -> Step:
@@ -230,6 +239,8 @@ async def _time(conn: Connection, case: Case) -> Step:
         if opening is not None:
             return await _wait(conn, case, opening, "QUIET_HOURS")
     held = case.sender.held_until
+    if case.sender.outage_since is not None:
+        held = outages.waits_until(message, case.sender, case.now)
     if held is not None and held > case.now:
         return await _wait(conn, case, held, "SENDER_HELD")
     pair = case.row["pair"] or {}

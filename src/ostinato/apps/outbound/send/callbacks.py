@@ -72,32 +72,37 @@ async def hear(conn: Connection, row: Row, lines: list[Line], odd: int, settings
     words = words_of(lines)
     done = 0
     for word in words:
-        done += await _alone(conn, _spoken, word, settings)
+        done += await _alone(conn, _spoken, word, settings, row["tenant_id"])
     if len(words) == len(lines):
         await store.run(conn, "end_callback", id=row["id"], lines=done, ignored=len(words) - done + odd)
 
 
-async def apply(conn: Connection, lines: list[Line], settings: OutboundSettings) -> tuple[int, int]:
-    """Apply lines; how many had an effect, and how many were repeated, odd or nobody's."""
+async def apply(
+    conn: Connection, lines: list[Line], settings: OutboundSettings, *, only: str | None = None
+) -> tuple[int, int]:
+    """Apply lines; how many had an effect, and how many were repeated, odd or nobody's.
+
+    With `only`, they are signed with the account of that tenant, and speak of no other.
+    """
     done = 0
     for word in words_of(lines):
-        done += await _alone(conn, _spoken, word, settings)
+        done += await _alone(conn, _spoken, word, settings, only)
     statuses = [line for line in lines if isinstance(line, StatusLine)]
-    placed = [(await _tenant_of(conn, line), line) for line in statuses]
+    placed = [(await _tenant_of(conn, line, only), line) for line in statuses]
     known = [(tenant, line) for tenant, line in placed if tenant is not None]
     # A batch may report one message several times: each keeps its turn.
     known.sort(key=lambda pair: (pair[0], str(pair[1].message_id or pair[1].provider_message_id)))
     for tenant, told in known:
         done += await _alone(conn, _status, tenant, told, settings)
-    named = {(line.provider, line.provider_key, line.account) for _, line in known if line.account}
-    for provider, key, account in named:
-        place = {"provider": provider, "provider_key": key}
+    named = {(tenant, line.provider, line.provider_key, line.account) for tenant, line in known if line.account}
+    for tenant, provider, key, account in named:
+        place = {"tenant_id": tenant, "provider": provider, "provider_key": key}
         await store.run(conn, "learn_account", **place, account_key=account)
     for line in lines:
         if isinstance(line, ComplaintLine):
-            done += await _alone(conn, _complained, line)
+            done += await _alone(conn, _complained, line, only)
         elif isinstance(line, TemplateLine):
-            done += await _alone(conn, _template_told, line)
+            done += await _alone(conn, _template_told, line, only)
     return done, len(lines) - done
 
 
@@ -111,21 +116,28 @@ async def _alone(conn: Connection, step: Callable[..., Awaitable[int]], *given: 
         return 0
 
 
-async def _spoken(conn: Connection, line: InboundLine | PreferenceLine, settings: OutboundSettings) -> int:
+async def _spoken(
+    conn: Connection, line: InboundLine | PreferenceLine, settings: OutboundSettings, only: str | None
+) -> int:
     if isinstance(line, InboundLine):
-        return await inbound.came_in(conn, line, settings)
-    return await inbound.prefers(conn, line, settings)
+        return await inbound.came_in(conn, line, settings, only)
+    return await inbound.prefers(conn, line, settings, only)
 
 
-async def _tenant_of(conn: Connection, line: StatusLine) -> str | None:
+async def _tenant_of(conn: Connection, line: StatusLine, only: str | None) -> str | None:
     if line.provider_key:
-        row = await store.first(conn, "sender_of_provider", provider=line.provider, provider_key=line.provider_key)
+        key = {"provider": line.provider, "provider_key": line.provider_key}
+        row = await store.first(conn, "sender_of_provider", **key, only=only)
         if row is not None:
             return str(row["tenant_id"])
     if PROVIDERS[line.provider].trusts_reference and line.message_id is not None:
-        row = await store.first(conn, "tenant_of_message", id=line.message_id)
-        return None if row is None else str(row["tenant_id"])
+        return await _tenant_of_message(conn, line.message_id, only)
     return None
+
+
+async def _tenant_of_message(conn: Connection, message_id: UUID, only: str | None) -> str | None:
+    row = await store.first(conn, "tenant_of_message", id=message_id)
+    return None if row is None or only not in (None, row["tenant_id"]) else str(row["tenant_id"])
 
 
 async def _status(conn: Connection, tenant_id: str, line: StatusLine, settings: OutboundSettings) -> int:
@@ -200,14 +212,13 @@ async def _failed(
     await moves.enqueue_send(conn, message, run_at=later["next_retry_at"])
 
 
-async def _complained(conn: Connection, line: ComplaintLine) -> int:
+async def _complained(conn: Connection, line: ComplaintLine, only: str | None) -> int:
     """Somebody calls a mail spam: nothing more is sent there. How that one stands is unchanged."""
     if line.message_id is None:
         return 0
-    found = await store.first(conn, "tenant_of_message", id=line.message_id)
-    if found is None:
+    tenant_id = await _tenant_of_message(conn, line.message_id, only)
+    if tenant_id is None:
         return 0
-    tenant_id = str(found["tenant_id"])
     name = (line.provider, str(line.message_id), "complaint")
     if not await inbound.is_new(conn, tenant_id, *name, code="complaint"):
         return 0
@@ -218,7 +229,7 @@ async def _complained(conn: Connection, line: ComplaintLine) -> int:
     return 1
 
 
-async def _template_told(conn: Connection, line: TemplateLine) -> int:
+async def _template_told(conn: Connection, line: TemplateLine, only: str | None) -> int:
     """What WhatsApp says about a template, for each organisation with a number of that account."""
     if line.event not in (*APPROVED, *WITHDRAWN, "PAUSED"):
         log.warning("template_told", event_told=line.event, template=line.name)
@@ -235,6 +246,7 @@ async def _template_told(conn: Connection, line: TemplateLine) -> int:
         status=line.event if line.event in WITHDRAWN else "APPROVED",
         at=line.at,
         held_until=paused,
+        only=only,
     )
     for row in rows:
         details: dict[str, Any] = {"template_code": row["template_code"], "event": line.event}

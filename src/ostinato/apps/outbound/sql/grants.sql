@@ -8,7 +8,7 @@ revoke execute on all functions in schema outbound from public, ostinato_worker,
 grant select on
     outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template,
     outbound.message, outbound.attempt, outbound.inbound, outbound.audit_event, outbound.activity, outbound.coop_member,
-    outbound.coop_contribution, outbound.pair, outbound.suppression
+    outbound.coop_contribution, outbound.pair, outbound.suppression, outbound.ownership
 to ostinato_worker, ostinato_tenant;
 grant insert on
     outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template,
@@ -21,6 +21,7 @@ grant update on
 to ostinato_worker, ostinato_tenant;
 grant delete on outbound.suppression to ostinato_worker, ostinato_tenant;
 
+grant insert, update, delete on outbound.ownership to ostinato_worker;
 grant insert, update on outbound.attempt, outbound.pair to ostinato_worker;
 grant insert, update on outbound.inbound to ostinato_worker;
 grant insert on outbound.callback_line to ostinato_worker;
@@ -29,5 +30,6 @@ grant select, insert, update, delete on outbound.callback, outbound.refused_call
 grant delete on outbound.callback_line, outbound.inbound, outbound.pair to ostinato_worker;
 
 grant execute on all functions in schema outbound to ostinato_worker;
-grant execute on function outbound.note_message, outbound.note_audit, outbound.figures, outbound.sealed
+grant execute on function outbound.note_message, outbound.note_audit, outbound.figures, outbound.sealed,
+    outbound.proof_of, outbound.usable
 to ostinato_tenant;

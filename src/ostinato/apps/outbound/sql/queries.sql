@@ -19,33 +19,77 @@ on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.re
     updated_at = excluded.updated_at;
 
 -- name: put_sender
--- Adds a sender, or changes how it is shown.
-insert into outbound.sender (tenant_id, channel, provider, provider_key, display, account_key)
-values (%(tenant_id)s, %(channel)s, %(provider)s, %(provider_key)s, %(display)s, %(account_key)s)
+-- Adds a sender, or changes how it is shown and what opens its account.
+insert into outbound.sender (tenant_id, channel, provider, provider_key, display, account_key, credentials)
+values (%(tenant_id)s, %(channel)s, %(provider)s, %(provider_key)s, %(display)s, %(account_key)s, %(credentials)s)
 on conflict (tenant_id, channel, provider_key) do update set display = excluded.display,
-    account_key = coalesce(excluded.account_key, outbound.sender.account_key)
-returning id, channel, provider, provider_key, display, account_key, held_until, hold_reason;
+    account_key = coalesce(excluded.account_key, outbound.sender.account_key),
+    credentials = coalesce(excluded.credentials, outbound.sender.credentials)
+returning id;
 
 -- name: senders
--- The senders of a tenant.
-select id, channel, provider, provider_key, display, account_key, held_until, hold_reason from outbound.sender
-where tenant_id = %(tenant_id)s order by id;
+-- The senders of a tenant, or one of them, and whether something may be sent by them.
+select s.*, outbound.usable(s) as usable, p.proof from outbound.sender s
+left join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on true
+where s.tenant_id = %(tenant_id)s and (%(id)s::bigint is null or s.id = %(id)s) order by s.id;
 
 -- name: sender_for
--- The sender of a channel: the one named, or the first.
-select id, channel, provider, provider_key, display, held_until, hold_reason from outbound.sender
-where tenant_id = %(tenant_id)s and channel = %(channel)s and (%(id)s::bigint is null or id = %(id)s)
-    order by id limit 1;
+-- The sender of a channel: the one named, or the first by which something may be sent.
+select s.*, outbound.usable(s) as usable from outbound.sender s
+where s.tenant_id = %(tenant_id)s and s.channel = %(channel)s and (%(id)s::bigint is null or s.id = %(id)s)
+order by outbound.usable(s) desc, s.id limit 1;
 
 -- name: sender_of_provider
--- Whose sender a provider speaks of.
-select tenant_id, id, channel, provider, provider_key, display, held_until, hold_reason from outbound.sender
-where provider = %(provider)s and provider_key = %(provider_key)s;
+-- Whose sender a provider speaks of: his who has proven that it is; with `only`, if that is whose account it is.
+select s.* from outbound.sender s
+join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on p.tenant_id is not null
+where s.provider = %(provider)s and s.provider_key = %(provider_key)s
+    and (%(only)s::text is null or s.tenant_id = %(only)s);
+
+-- name: sender_of_hook
+-- The sender with an account of its own, by the name under which its provider calls back.
+select s.* from outbound.sender s
+where s.provider = %(provider)s and s.hook = %(hook)s and s.credentials is not null;
+
+-- name: challenge
+-- What only this installation can have asked the owner of a domain to write.
+select outbound.sealed(jsonb_build_object('domain', %(about)s::text)) ->> 'domain' as code;
+
+-- name: claim_ownership
+-- Notes whose something is, unless another organisation has proven it before; a grant is not made less by it.
+insert into outbound.ownership as o (provider, key, tenant_id, proof, account, proven_by)
+values (%(provider)s, %(key)s, %(tenant_id)s, %(proven)s, %(account)s, %(by)s)
+on conflict (provider, key) do update set account = o.account or excluded.account,
+    proof = case when o.proof = 'GRANT' then o.proof else excluded.proof end,
+    proven_at = ostinato.now(), proven_by = excluded.proven_by
+where o.tenant_id = excluded.tenant_id returning *;
+
+-- name: lock_ownership
+-- Whose something is, held until the end of the transaction.
+select * from outbound.ownership where provider = %(provider)s and key = %(key)s for update;
+
+-- name: grant_ownership
+-- The administrator says whose something is.
+insert into outbound.ownership (provider, key, tenant_id, proof, account, proven_by)
+values (%(provider)s, %(key)s, %(tenant_id)s, 'GRANT', %(account)s, %(by)s)
+on conflict (provider, key) do update set tenant_id = excluded.tenant_id, proof = excluded.proof,
+    account = excluded.account, proven_at = ostinato.now(), proven_by = excluded.proven_by
+returning *;
+
+-- name: withdraw_ownership
+-- The administrator takes something away.
+delete from outbound.ownership where provider = %(provider)s and key = %(key)s returning *;
+
+-- name: owners
+-- What is whose.
+select * from outbound.ownership where %(tenant_id)s::text is null or tenant_id = %(tenant_id)s
+order by tenant_id, provider, key;
 
 -- name: learn_account
 -- Notes to which account a number belongs at its provider.
 update outbound.sender set account_key = %(account_key)s
-where provider = %(provider)s and provider_key = %(provider_key)s and account_key is distinct from %(account_key)s;
+where tenant_id = %(tenant_id)s and provider = %(provider)s and provider_key = %(provider_key)s
+    and account_key is distinct from %(account_key)s;
 
 -- name: hold_sender
 -- Lets nothing more go out by a sender for a while.
@@ -54,8 +98,45 @@ where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: release_sender
 -- Ends the hold of a sender, and says whether there was one to end.
-update outbound.sender set held_until = null, hold_reason = null, hold_code = null
-    where tenant_id = %(tenant_id)s and id = %(id)s returning id;
+update outbound.sender set held_until = null, hold_reason = null, hold_code = null, troubles = 0, outage_since = null,
+    probes = 0, probed_by = null
+where tenant_id = %(tenant_id)s and id = %(id)s returning id;
+
+-- name: lock_sender
+-- A sender, held until the end of the transaction.
+select * from outbound.sender where tenant_id = %(tenant_id)s and id = %(id)s for update;
+
+-- name: note_trouble
+-- Its provider did not answer, so often in a row; since when it is away, and until when it is not tried. Whoever tried
+-- it has done so.
+update outbound.sender set troubles = %(troubles)s, probed_by = null, outage_since = %(since)s, held_until = %(until)s,
+    hold_reason = case when %(since)s::timestamptz is null then hold_reason else %(reason)s end,
+    hold_code = case when %(since)s::timestamptz is null then hold_code else %(code)s end
+where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: end_outage
+-- Its provider answers again, or nobody waits for it; a hold for another reason stays.
+update outbound.sender set troubles = 0, outage_since = null, probes = 0, probed_by = null,
+    held_until = case when outage_since is null then held_until end,
+    hold_reason = case when outage_since is null then hold_reason end,
+    hold_code = case when outage_since is null then hold_code end
+where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: next_probe
+-- Which message tries a provider that was away, the one that did so last after all others; and how many are not sent.
+select w.waiting, p.id, p.job_id from (
+    select count(*) as waiting from outbound.message
+    where tenant_id = %(tenant_id)s and sender_id = %(id)s and status in ('QUEUED', 'SENDING')) w
+left join lateral (
+    select m.id, m.job_id from outbound.message m
+    where m.tenant_id = %(tenant_id)s and m.sender_id = %(id)s and m.status = 'QUEUED'
+    and m.waits_for in ('SENDER_HELD', 'HOLD') and m.attempts_used < %(most)s
+    order by m.attempts_used, m.updated_at, m.id limit 1) p on true;
+
+-- name: begin_probe
+-- One message tries a provider that was away; others wait until then.
+update outbound.sender set probes = probes + 1, probed_by = %(message_id)s::uuid, held_until = %(until)s
+where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: put_template
 -- Writes a template.
@@ -94,7 +175,8 @@ update outbound.template t set provider_status = %(status)s, provider_status_at 
 where t.provider_name = %(name)s and t.language = %(language)s
     and (t.provider_status_at is null or t.provider_status_at <= %(at)s)
   and exists (select from outbound.sender s where s.tenant_id = t.tenant_id and s.provider = %(provider)s
-  and s.account_key = %(account_key)s)
+  and s.account_key = %(account_key)s and outbound.usable(s))
+  and (%(only)s::text is null or t.tenant_id = %(only)s)
 returning t.tenant_id, t.template_code, t.language;
 
 -- name: deactivate_template
@@ -300,7 +382,7 @@ where tenant_id = %(tenant_id)s and entity_type = %(entity_type)s and entity_id 
 
 -- name: for_sending
 -- Everything that decides whether a message may go now; the message is held until the end of the transaction.
-select m.*, to_jsonb(s) as sender, to_jsonb(t) as template, to_jsonb(f) as other_template, to_jsonb(o) as organisation,
+select m.*, to_jsonb(s) as sender, outbound.usable(s) as usable, to_jsonb(t) as template, to_jsonb(f) as other_template, to_jsonb(o) as organisation,
     to_jsonb(p) as pair, to_jsonb(a) as last_attempt, i.received_at as last_inbound,
     i.provider_message_id as last_inbound_id, to_jsonb(k) as contribution, to_jsonb(b) as member, to_jsonb(r) as asked,
     ostinato.now() as now, exists (select from outbound.suppression x
@@ -462,12 +544,12 @@ order by id desc limit %(most)s;
 
 -- name: add_callback
 -- The bytes of a callback.
-insert into outbound.callback (provider, url, content_type, body)
-    values (%(provider)s, %(url)s, %(content_type)s, %(body)s) returning *;
+insert into outbound.callback (provider, url, content_type, body, tenant_id)
+    values (%(provider)s, %(url)s, %(content_type)s, %(body)s, %(tenant_id)s) returning *;
 
 -- name: callback
 -- A callback.
-select provider, url, content_type, body, received_at, processed_at from outbound.callback where id = %(id)s;
+select * from outbound.callback where id = %(id)s;
 
 -- name: end_callback
 -- A callback was worked through: its bytes, which name people, go.
@@ -572,8 +654,8 @@ from outbound.message where status in ('QUEUED', 'SENDING') group by 1, 2 order 
 
 -- name: panel_senders
 -- Senders that are held, of whoever looks.
-select channel, provider_key, hold_reason, hold_code, held_until from outbound.sender where held_until > ostinato.now()
-    order by held_until desc limit 20;
+select channel, provider_key, hold_reason, hold_code, held_until from outbound.sender
+where held_until > ostinato.now() or outage_since is not null order by held_until desc limit 20;
 
 -- name: panel_failed
 -- Messages that failed within the last day by error, of whoever looks.
