@@ -48,7 +48,7 @@ class MessageWrongState(OstinatoError):
 
     code = "message_wrong_state"
     status = 409
-    hint = "GET the message: only one that FAILED can be retried."
+    hint = "GET the message: only one that FAILED can be retried, and only one that is QUEUED cancelled."
 
 
 class Undeliverable(Exception):

@@ -17,7 +17,7 @@ from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.errors import SecretKeyMissing, SecretRefused
 
 MOST_RUNS = 200
-KEEP_DAYS = 30
+BATCH = 2000
 SUPPRESSION_YEARS = 3
 
 
@@ -117,10 +117,21 @@ async def forget(ctx: Context, subject_id: str) -> Snooze | None:
 
 @APP.job()
 async def prune(ctx: Context) -> None:
-    """Forget what nobody needs any more: callbacks, what people wrote, old suppressions."""
+    """Forget what nobody needs any more: callbacks, what people wrote, old suppressions, and old messages.
+
+    Messages go in batches, each by itself: a table of years is not held up by its first pruning.
+    """
+    settings = ctx.settings(OutboundSettings)
+    forgotten = 0
+    while settings.keep_message_days:
+        async with ctx.fenced() as conn:
+            row = await store.one(conn, "prune_messages", days=settings.keep_message_days, most=BATCH)
+        forgotten += row["forgotten"]
+        if row["forgotten"] < BATCH:
+            break
     async with ctx.transaction() as conn:
-        row = await store.one(conn, "prune", days=KEEP_DAYS, suppression_years=SUPPRESSION_YEARS)
-        ctx.result = {"forgotten": row["forgotten"]}
+        row = await store.one(conn, "prune", days=settings.keep_days, suppression_years=SUPPRESSION_YEARS)
+        ctx.result = {"forgotten": row["forgotten"] + forgotten}
 
 
 @APP.job()
@@ -138,12 +149,12 @@ async def wake(
     sender_id: int | None = None,
     template_code: str | None = None,
     language: str | None = None,
+    quiet: bool = False,
 ) -> None:
-    """A sender or a template is free again: what waits for it goes now."""
+    """A sender or a template is free again, or the hours are others: what waits for it goes, or looks again, now."""
+    about = {"sender_id": sender_id, "template_code": template_code, "language": language}
     async with ctx.transaction() as conn:
-        woken = await holds.wake(
-            conn, ctx.job.tenant_id, sender_id=sender_id, template_code=template_code, language=language, again=again
-        )
+        woken = await holds.wake(conn, ctx.job.tenant_id, **about, again=again, quiet=quiet)
         ctx.result = {"woken": woken}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 
@@ -15,6 +15,10 @@ class Channel(StrEnum):
     WHATSAPP = "WHATSAPP"
     SMS = "SMS"
     EMAIL = "EMAIL"
+
+
+RATES: Final = {Channel.WHATSAPP: 80, Channel.SMS: 10, Channel.EMAIL: 20}
+"""Messages a second of a sender: one business number, a long number of Twilio, a polite mail server."""
 
 
 class Status(StrEnum):
@@ -86,6 +90,9 @@ def folded(channel: Channel, address: str) -> str:
 Validation = Literal["possible", "valid"]
 """Which telephone numbers are taken: all of a possible length, or those that are assigned."""
 
+OnUnknown = Literal["hold", "resend"]
+"""When nobody knows whether a message was sent: people decide, or it is sent again."""
+
 Mode = Literal["template", "text"]
 """A template, or free text: a session message on WhatsApp."""
 
@@ -108,6 +115,14 @@ class Organisation:
     """What confirms a STOP; None: nothing does."""
     help_reply: str | None = None
     start_reply: str | None = None
+    opens: time = time(8)
+    """From when to when messages go, every day."""
+    closes: time = time(21)
+    marketing_opens: time = time(8)
+    """The same for marketing, on working days and Saturdays."""
+    marketing_closes: time = time(20)
+    reminder_days: tuple[int, ...] = (-3, -1, 1, 7)
+    """When members of Coop Habitat are reminded, in days from the due date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +148,10 @@ class Sender:
     """What opens its own account, sealed; None: the installation's is used."""
     hook: UUID | str | None = None
     """The name under which the provider of its own account calls back."""
+    on_unknown: OnUnknown | None = None
+    """What is done when nobody knows whether something was sent; None: as its provider has it."""
+    rate: float | None = None
+    """Messages a second; None: as its channel has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,4 +308,5 @@ class NewMessage:
     inbound_id: int | None = None
     """The inbound message that it answers; see `replies`."""
     not_after: datetime | None = None
-    run_at: datetime | None = None
+    send_at: datetime | None = None
+    """When it is to go; None: as soon as it may."""

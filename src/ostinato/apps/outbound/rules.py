@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Literal
 
 from ostinato import idempotency
 from ostinato.apps.outbound.model import (
+    RATES,
     AttemptStatus,
     Category,
     Channel,
@@ -213,6 +214,16 @@ def callback_event(
             judged = attempt.alone and status in (Status.SENDING, Status.SENT)
             return "judge" if judged else "note"
     return None
+
+
+def takes_turns(channel: Channel, rate: float | None) -> bool:
+    """Whether a sender is slower than its channel: the engine's limit is the channel's."""
+    return rate is not None and rate < RATES[channel]
+
+
+def lanes(channel: Channel, rate: float | None) -> int:
+    """Over how many limits of its channel a sender that is faster is spread; the last part of its rate is left."""
+    return 1 if rate is None else max(1, int(rate // RATES[channel]))
 
 
 def pair_wait(tokens: float) -> float:

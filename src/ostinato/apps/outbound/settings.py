@@ -51,6 +51,12 @@ class OutboundSettings(Section):
     unknown_hold_seconds: float = setting(
         300.0, "How long a callback is waited for when an answer was lost, before it is sent again.", low=0, high=86_400
     )
+    keep_days: int = setting(
+        30, "Days for which callbacks and what people wrote are kept; providers repeat for a week.", low=8, high=3650
+    )
+    keep_message_days: int = setting(
+        0, "Days for which messages that ended are kept, and their keys known; 0: for good.", low=0, high=36_500
+    )
     phone_validation: str = setting(
         "valid",
         "Which numbers are taken: those that are assigned, or all of a possible length.",

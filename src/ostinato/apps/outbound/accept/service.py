@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, timedelta
 from typing import Any, Final
 from uuid import uuid4
 
@@ -33,15 +34,16 @@ ASKED: Final = Declaration(
     include=(
         *("channel", "to", "subject_id", "dossier_id", "template_code", "subject", "language"),
         *("purpose", "urgent", "sender_id", "variables", "text", "fallback_template", "fallback"),
-        "meta",
+        *("meta", "send_at"),
     )
 )
 """What two requests with one key are compared by: what was asked, not what came of it."""
 HASH_DIGITS: Final = 32
+LATEST: Final = timedelta(days=366)
 KEPT: Final = (
     *("idempotency_key", "dossier_id", "subject_id", "channel", "template_code", "subject"),
     *("urgent", "entity_type", "entity_id", "logical_event_id", "recipient_ref", "fallback_of"),
-    *("inbound_id", "not_after"),
+    *("inbound_id", "not_after", "send_at"),
 )
 """What is stored of a request as it was asked."""
 
@@ -109,7 +111,8 @@ async def queue(
     if row is None:
         return None
     message = store.made(Message, row)
-    await moves.enqueue_send(conn, message, run_at=new.run_at)
+    lanes = rules.lanes(plan.sender.channel, plan.sender.rate)
+    await moves.enqueue_send(conn, message, run_at=new.send_at, lanes=lanes)
     await store.note_message(conn, message, "NOTIFICATION_CREATED", actor, status=Status.QUEUED, note=new.template_code)
     await events.emit_status(conn, message, Status.QUEUED)
     return Accepted(message, is_new=True)
@@ -155,6 +158,7 @@ def _fingerprint(new: NewMessage, chosen: Organisation) -> str:
     What is stored of it is sealed by `outbound.sealed`: all numbers of a country are hashed in minutes.
     """
     asked = {name: getattr(new, name) for name in ASKED.include or ()}
+    asked["send_at"] = None if new.send_at is None else new.send_at.astimezone(UTC).isoformat()
     asked["to"] = address.alike(new.channel, new.to, chosen.region)
     found = ASKED.fingerprint(asked).fields
     return json.dumps({name: value[:HASH_DIGITS] for name, value in found.items()})
@@ -173,6 +177,8 @@ async def _plan(
         used.append((await _template(conn, new.channel, str(other["code"]), values, **place))[0])
     purpose = _purpose([each for each in used if each is not None], new.purpose)
     contents.check(new, template, purpose, settings)
+    if new.send_at is not None and new.send_at > await database.now(conn) + LATEST:
+        raise InvalidInput("sendAt is more than a year away", hint="Ask for it later.", field="sendAt")
     row = await store.first(conn, "sender_for", tenant_id=tenant_id, channel=new.channel, id=new.sender_id)
     if row is None:
         raise InvalidInput(
@@ -275,6 +281,8 @@ def _same(row: store.Row, fingerprint: Mapping[str, str], *, lenient: bool) -> A
         for name in ("language", "purpose", "sender_id"):
             before.pop(name, None)
             now.pop(name)
+    if "send_at" not in before:  # of a release before there were times to ask for
+        now.pop("send_at", None)
     fields = idempotency.differing(before, now)
     if fields and not lenient:
         raise IdempotencyConflict(

@@ -79,6 +79,9 @@ def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str,
             faults += [f"{name} {fault}"] if fault else []
             found.append((name, value))
             continue
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            faults.append(f"{name} is neither a text nor a number")
+            continue
         text = str(value)
         most = int(variable.get("max_length") or LONGEST_VALUE)
         if len(text) > most:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from ostinato.apps.outbound import store
+from ostinato.apps.outbound import events, store
 from ostinato.apps.outbound.consent import consents, replies, suppressions
 from ostinato.apps.outbound.consent.consents import Ended
 from ostinato.apps.outbound.consent.suppressions import Place
@@ -44,6 +44,9 @@ async def came_in(conn: Connection, line: InboundLine, settings: OutboundSetting
     )
     if row is None:
         return 0
+    channel = PROVIDERS[line.provider].channel
+    told = events.MessageReceived(row["id"], channel.value, sender["id"], line.kind, wish)
+    await events.emit_received(conn, tenant_id, told)
     proof = {"provider_message_id": line.provider_message_id, "text": (line.text or "")[:200]}
     ended = Ended(PROVIDERS[line.provider].source, ACTOR, proof, line.at)
     if wish is not None:

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 from ostinato import database
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import address
-from ostinato.apps.outbound.model import Channel, Sender
+from ostinato.apps.outbound.model import Channel, OnUnknown, Sender
 from ostinato.apps.outbound.permissions import GRANT, OPERATE, READ, SET_UP
 from ostinato.apps.outbound.providers import provider_of
 from ostinato.apps.outbound.providers.wire import Wire, unpooled
@@ -56,6 +56,18 @@ class SenderView(View):
     provider_key: Short = Field(min_length=1, examples=["100200300"], description=KEY)
     display: Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00\r\n]*$")] = ""
     account_key: Short | None = Field(default=None, description="The WhatsApp account; without one, callbacks name it.")
+    is_default: bool = Field(default=False, description="Whether it is the one of its channel where none is named.")
+    rate: float | None = Field(
+        default=None,
+        ge=0.01,
+        le=1000,
+        description="Messages a second; null: 80 by WhatsApp, 10 by SMS, 20 by mail. Above that in multiples of it.",
+    )
+    on_unknown: OnUnknown | None = Field(
+        default=None,
+        description="When nobody knows whether something was sent: hold for people to decide, or resend. Null: mail"
+        " is held, the others are sent again.",
+    )
 
 
 class NewSender(SenderView):
@@ -121,6 +133,8 @@ async def set_sender(caller: Who, body: NewSender) -> StoredSender:
         if body.credentials is not None:
             account = accounts.checked(provider, body.credentials.model_dump(), settings)
             sealed = accounts.sealed(caller.vault, tenant_id, provider.name, key, account)
+        if body.is_default:
+            await store.run(conn, "no_default", tenant_id=tenant_id, channel=body.channel)
         made = await store.one(
             conn,
             "put_sender",
@@ -131,6 +145,9 @@ async def set_sender(caller: Who, body: NewSender) -> StoredSender:
             display=body.display,
             account_key=body.account_key,
             credentials=sealed,
+            on_unknown=body.on_unknown,
+            rate=body.rate,
+            is_default=body.is_default,
         )
     async with caller.client.transaction() as conn:  # whose something is concerns all tenants
         await ownership.trust(conn, tenant_id, await _sender(conn, tenant_id, made["id"]), settings)
@@ -143,6 +160,22 @@ async def list_senders(caller: Who) -> list[StoredSender]:
     async with caller.transaction() as conn:
         rows = await store.rows(conn, "senders", tenant_id=caller.tenant_id, id=None)
         return [await _view(conn, row) for row in rows]
+
+
+@router.delete("/senders/{sender_id}", needs=SET_UP, raises=(NotFound, Conflict))
+async def delete_sender(caller: Who, sender_id: SenderId) -> dict[str, int]:
+    """Take a sender out of use; what it has sent stays. Refused while messages wait for it."""
+    async with caller.transaction() as conn:
+        await _row(conn, caller.tenant_id, sender_id)
+        gone = await store.first(conn, "delete_sender", tenant_id=caller.tenant_id, id=sender_id)
+        if gone is None:
+            hint = "Cancel them, or wait until they are sent."
+            raise Conflict(f"messages wait for sender {sender_id}", hint=hint, sender_id=sender_id)
+        details = {"sender_id": sender_id}
+        await store.note_audit(conn, caller.tenant_id, "SENDER_DELETED", caller.subject, details=details)
+    async with caller.client.transaction() as conn:
+        await store.run(conn, "leave_ownership", tenant_id=caller.tenant_id, **gone)
+    return {"deleted": sender_id}
 
 
 @router.post("/senders/{sender_id}/prove", needs=SET_UP, status_code=200, raises=(NotFound, InvalidInput, Conflict))

@@ -5,9 +5,11 @@ from datetime import datetime, time
 from typing import Annotated, Literal
 
 import holidays
+import phonenumbers
 from fastapi import Path
 from pydantic import Discriminator, Field, StringConstraints
 
+from ostinato import jobs
 from ostinato.apps.outbound import store, views
 from ostinato.apps.outbound.accept import texts
 from ostinato.apps.outbound.errors import TemplateRefused
@@ -16,6 +18,7 @@ from ostinato.apps.outbound.permissions import READ, SET_UP
 from ostinato.apps.outbound.send import holds
 from ostinato.apps.outbound.views import Name, Short, Text, View
 from ostinato.errors import InvalidInput
+from ostinato.jobs import NewJob
 from ostinato.web import Router, Who
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound setup"])
@@ -24,6 +27,12 @@ Code = Annotated[str, Path(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,119}$")]
 Language = Annotated[str, Path(pattern=r"^[a-z]{2,3}(_[A-Z]{2})?$")]
 
 
+HOURS = {"zone", "holidays", "opens", "closes", "marketing_opens", "marketing_closes"}
+"""What decides when a message goes that waits for its hour."""
+DAYS = {"zone", "notice_time", "reminder_days"}
+"""What decides when reminders are due."""
+REPLAN = "outbound.coop_replan"
+Day = Annotated[int, Field(ge=-60, le=365)]
 Reply = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=r"^[^\x00]+$")]
 
 
@@ -90,36 +99,69 @@ class OrganisationView(View):
     """What an organisation has chosen."""
 
     zone: Annotated[str, StringConstraints(max_length=60)] = "Europe/Paris"
-    region: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] = "FR"
+    region: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] = Field(
+        default="FR", description="The country of telephone numbers that name none."
+    )
     language: views.Language = "fr"
-    notice_time: time = time(10, 0)
+    notice_time: time = Field(default=time(10, 0), description="When reminders are due.")
     holidays: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}(-[A-Z0-9]{1,6})?$")] = "FR"
     stop_covers_all: bool = False
     stop_reply: Reply | None = Field(default=None, description="Confirms a STOP; null: nothing.")
     help_reply: Reply | None = Field(default=None, description="Answers HELP; null: nothing.")
     start_reply: Reply | None = Field(default=None, description="Confirms a START; null: nothing.")
+    opens: time = Field(default=time(8), description="From then to `closes` messages go, every day.")
+    closes: time = time(21)
+    marketing_opens: time = Field(default=time(8), description="The same for marketing, Monday to Saturday.")
+    marketing_closes: time = time(20)
+    reminder_days: list[Day] = Field(
+        default=[-3, -1, 1, 7],
+        max_length=20,
+        description="When members of Coop Habitat are reminded: days from the due date, before it and after it.",
+    )
 
 
-@router.get("/organisation", needs=READ)
-async def show_organisation(caller: Who) -> OrganisationView:
-    """Zone, country, language, the hour of reminders, and what STOP covers."""
-    async with caller.transaction() as conn:
-        chosen = await store.organisation(conn, caller.tenant_id)
-    return OrganisationView.model_validate(chosen)
-
-
-@router.put("/organisation", needs=SET_UP)
-async def set_organisation(caller: Who, body: OrganisationView) -> OrganisationView:
-    """Choose them."""
+def _check(body: OrganisationView) -> None:
+    """Refuse what could not be used later, when nobody is there to hear it."""
     if body.zone not in zoneinfo.available_timezones():
         raise InvalidInput(f"there is no zone {body.zone!r}", hint="Such as Europe/Paris.")
+    if body.region not in phonenumbers.SUPPORTED_REGIONS:
+        raise InvalidInput(f"no telephone numbers are known of region {body.region!r}", hint="Such as FR or RE.")
     country, _, part = body.holidays.partition("-")
     if part not in ("", *holidays.list_supported_countries().get(country, [])) or (
         country not in holidays.list_supported_countries()
     ):
         raise InvalidInput(f"the public holidays of {body.holidays!r} are not known", hint="Such as FR or FR-57.")
+    times = (body.notice_time, body.opens, body.closes, body.marketing_opens, body.marketing_closes)
+    if any(each.tzinfo is not None for each in times):
+        raise InvalidInput("times of the day are local, and have no offset", hint="Such as 08:00.")
+    if body.opens >= body.closes or body.marketing_opens >= body.marketing_closes:
+        raise InvalidInput("hours end before they begin", hint="Such as opens 08:00 and closes 21:00.")
+    if 0 in body.reminder_days or len(set(body.reminder_days)) != len(body.reminder_days):
+        raise InvalidInput("reminderDays are before or after the due date, each once", hint="Such as [-3, -1, 1, 7].")
+
+
+@router.get("/organisation", needs=READ)
+async def show_organisation(caller: Who) -> OrganisationView:
+    """Zone, country, language, hours, days of reminders, and what STOP covers."""
     async with caller.transaction() as conn:
-        await store.run(conn, "put_organisation", tenant_id=caller.tenant_id, **body.model_dump())
+        chosen = await store.organisation(conn, caller.tenant_id)
+    return OrganisationView.model_validate(chosen)
+
+
+@router.put("/organisation", needs=SET_UP, raises=(InvalidInput,))
+async def set_organisation(caller: Who, body: OrganisationView) -> OrganisationView:
+    """Choose them. What waits for its hour, or its day, is planned anew."""
+    _check(body)
+    body.reminder_days.sort()
+    tenant_id = caller.tenant_id
+    async with caller.transaction() as conn:
+        before = OrganisationView.model_validate(await store.organisation(conn, tenant_id))
+        await store.run(conn, "put_organisation", tenant_id=tenant_id, **body.model_dump())
+        changed = {name for name in OrganisationView.model_fields if getattr(before, name) != getattr(body, name)}
+        if changed & HOURS:
+            await holds.wake_quiet(conn, tenant_id)
+        if changed & DAYS:
+            await jobs.enqueue(conn, NewJob(REPLAN, "{}", tenant_id=tenant_id))
     return body
 
 

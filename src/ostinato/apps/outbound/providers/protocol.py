@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Sender
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content, OnUnknown, Sender
 from ostinato.apps.outbound.policy import Ruling
 from ostinato.apps.outbound.providers.lines import NO_TIME, Line
 from ostinato.apps.outbound.settings import OutboundSettings
@@ -110,6 +110,8 @@ class Provider(Protocol):
     """Those of them without which there is no account."""
     unproven: str = "it is granted by the administrator only"
     """What to do for a proof."""
+    on_unknown: OnUnknown = "resend"
+    """What is done when no callback says whether something was sent, if a sender says nothing of it."""
     trusts_reference: bool
     """Whether the reference in a callback is enough to know whose it is: its sender is signed
     with it, or is a server of our own."""

@@ -24,7 +24,7 @@ from uuid import UUID
 import aiosmtplib
 
 from ostinato.apps.outbound import policy
-from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Sender
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content, OnUnknown, Sender
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
 from ostinato.apps.outbound.providers import lines, standin
 from ostinato.apps.outbound.providers.lines import ComplaintLine, Line, StatusLine, storable
@@ -97,6 +97,8 @@ class Smtp(Provider):
         }
     )
     needed = ("username", "password")
+    # A mail that was taken brings a report only where server and receiver do DSN: silence says nothing.
+    on_unknown: OnUnknown = "hold"
     unproven = "its domain has no TXT record such as `GET /senders` shows"
     trusts_reference = True
 
@@ -197,7 +199,7 @@ async def _deliver(
     body = False
     try:
         await client.mail(back, options=["RET=HDRS", f"ENVID={content.message_id}"] if dsn else None)
-        wanted = ["NOTIFY=FAILURE,DELAY", f"ORCPT=rfc822;{content.to}"] if dsn else None
+        wanted = ["NOTIFY=SUCCESS,FAILURE,DELAY", f"ORCPT=rfc822;{content.to}"] if dsn else None
         await client.rcpt(content.to, options=wanted)
         body = True
         reply = await client.data(mail.as_bytes(policy=POLICY))
@@ -260,6 +262,8 @@ def _of_report(mail: Message, name: str, about: UUID | None, at: datetime) -> It
             told = "failed"
         elif action == "delivered":
             told, status = "delivered", ""
+        elif action in ("relayed", "expanded"):  # taken, and handed to a server that reports no more
+            told, status = "sent", ""
         else:
             continue
         yield StatusLine(SMTP.name, None, name, told, at, about, None, status, said, timed=False)
@@ -376,7 +380,7 @@ class MailServer(StandIn):
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answer, lost = "220 sandbox ESMTP", False
-        back = to = envid = ""
+        back = to = envid = rcpt = ""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while answer:
                 writer.write(f"{answer}\r\n".encode())
@@ -386,12 +390,13 @@ class MailServer(StandIn):
                 if verb == "MAIL":
                     back, envid = address, "".join(_ENVID.findall(line))
                 elif verb == "RCPT":
+                    rcpt = line
                     to, met = address, await self._met(address)
                     answer, lost = ANSWERS[verb] if met in (OK, LOST) else met, met == LOST
                 elif verb == "DATA":
                     writer.write(b"354 go on\r\n")
                     text = (await reader.readuntil(b"\r\n.\r\n"))[:-3].replace(b"\r\n..", b"\r\n.")
-                    self._take(back, to, envid, text.decode("utf-8", "replace"), lost=lost)
+                    self._take(back, to, envid, text.decode("utf-8", "replace"), rcpt, lost=lost)
                     answer = "" if lost else answer
         writer.close()
 
@@ -406,8 +411,8 @@ class MailServer(StandIn):
             return "451 4.3.0 try again later"
         return await self._world.next_answer(to)
 
-    def _take(self, back: str, to: str, envid: str, text: str, *, lost: bool) -> None:
-        self._world.take("smtp", "mail-", to, envid, {"from": back, "text": text})
+    def _take(self, back: str, to: str, envid: str, text: str, rcpt: str, *, lost: bool) -> None:
+        self._world.take("smtp", "mail-", to, envid, {"from": back, "text": text, "rcpt": rcpt})
         name = to.partition("@")[0]
         kind, code = "delivery-status", ""
         if name.startswith("bounce-511"):

@@ -5,7 +5,7 @@ still relevant, is consent still granted, is its template in use, is it time, is
 the recipient paused. Then the attempt is noted and committed, and only then is the provider called.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +17,7 @@ from ostinato.apps.outbound.accept import components, texts
 from ostinato.apps.outbound.consent import suppressions
 from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.model import Channel, Consent, Content, Message, Purpose, Sender, Status, Template
+from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.send import failures, moves, outages, quiet, settle
 from ostinato.apps.outbound.send.moves import ACTOR, Failure
 from ostinato.apps.outbound.send.retries import reopen
@@ -25,6 +26,7 @@ from ostinato.apps.outbound.store import Connection, Row, moment
 from ostinato.apps.outbound.tokens import unsubscribe_token
 
 LEAST_WAIT = 0.1
+MISSED = timedelta(seconds=10)
 
 Guard = Callable[[Message, Row], str | None]
 """Says why a message is not to be sent any more, from what `for_sending` found; None: it is."""
@@ -149,7 +151,16 @@ async def _doubtful(conn: Connection, case: Case) -> Step:
     if case.now < until:
         return Wait((until - case.now).total_seconds())
     failure = Failure(case.sender.provider, rules.UNKNOWN, "no callback came")
-    verdict = await failures.fail(conn, message, case.attempt_no, failure, case.settings, job_attempt=case.job.attempt)
+    holds_back = (case.sender.on_unknown or PROVIDERS[case.sender.provider].on_unknown) == "hold"
+    verdict = await failures.fail(
+        conn,
+        message,
+        case.attempt_no,
+        failure,
+        case.settings,
+        job_attempt=case.job.attempt,
+        give_up="nobody knows whether it was sent: retry it, if it was not" if holds_back else None,
+    )
     if isinstance(verdict, rules.Fail):
         return Dead(rules.UNKNOWN)
     used = replace(message, status=Status.QUEUED, attempts_used=message.attempts_used + 1)
@@ -233,23 +244,44 @@ async def _template(conn: Connection, case: Case, template: Template | None) -> 
 async def _time(conn: Connection, case: Case) -> Step:
     """Is it time, and are sender and recipient free?"""
     message = case.message
-    chosen = store.organisation_from(case.row["organisation"])
-    if case.settings.quiet_hours:
-        opening = quiet.next_opening(case.now, message.purpose, chosen, urgent=message.urgent)
-        if opening is not None:
-            return await _wait(conn, case, opening, "QUIET_HOURS")
-    held = case.sender.held_until
-    if case.sender.outage_since is not None:
-        held = outages.waits_until(message, case.sender, case.now)
-    if held is not None and held > case.now:
-        return await _wait(conn, case, held, "SENDER_HELD")
-    pair = case.row["pair"] or {}
-    paused = moment(pair.get("paused_until"))
-    if paused is not None and paused > case.now:
-        return await _wait(conn, case, paused, "RECIPIENT_PAUSED")
+    for until, reason in _waits(case):
+        if until is not None and until > case.now:
+            return await _wait(conn, case, until, reason)
+    if rules.takes_turns(message.channel, case.sender.rate):
+        turn = await _take_turn(conn, case)
+        if turn > case.now:
+            return await _wait(conn, case, turn, "SENDER_RATE")
     if message.channel is Channel.WHATSAPP and (wait := await _take_token(conn, message)):
         return await _wait(conn, case, case.now + timedelta(seconds=wait), "PAIR_RATE")
     return await _go(conn, case)
+
+
+def _waits(case: Case) -> Iterator[tuple[datetime | None, str]]:
+    """Until when a message waits, and for what; the first that is to come counts."""
+    message = case.message
+    yield case.row["send_at"], "SEND_AT"  # whoever woke its job
+    if case.settings.quiet_hours:
+        chosen = store.organisation_from(case.row["organisation"])
+        yield quiet.next_opening(case.now, message.purpose, chosen, urgent=message.urgent), "QUIET_HOURS"
+    away = case.sender.outage_since is not None
+    held = outages.waits_until(message, case.sender, case.now) if away else case.sender.held_until
+    yield held, "SENDER_HELD"
+    yield moment((case.row["pair"] or {}).get("paused_until")), "RECIPIENT_PAUSED"
+
+
+async def _take_turn(conn: Connection, case: Case) -> datetime:
+    """The turn of a message at a sender with a rate of its own: its own one, unless it missed it.
+
+    Each message waits for its turn once; what was held up until after it takes another one, so that
+    an end of a hold sends no burst.
+    """
+    given: datetime | None = case.row["turn_at"]
+    if given is not None and given > case.now - MISSED:
+        return given
+    row = await store.one(conn, "take_turn", tenant_id=case.message.tenant_id, id=case.sender.id)
+    await store.run(conn, "set_turn", **case.message.key, at=row["at"])
+    at: datetime = row["at"]
+    return at
 
 
 async def _take_token(conn: Connection, message: Message) -> float:

@@ -33,13 +33,18 @@ async def fail(
     job_attempt: int | None = None,
     rng: random.Random | None = None,
     away: timedelta | None = None,
+    give_up: str | None = None,
 ) -> rules.Verdict:
     """Write what an error means, and say what comes next.
 
-    `away` says how long the message waits because its provider is away, whatever the error.
+    `away` says how long the message waits because its provider is away, `give_up` why it is left to
+    people, whatever the error.
     """
-    if away is not None:
-        verdict: rules.Verdict = rules.Hold(away.total_seconds())
+    verdict: rules.Verdict
+    if give_up is not None:
+        verdict = rules.Fail(dead=True, reason=give_up)
+    elif away is not None:
+        verdict = rules.Hold(away.total_seconds())
     else:
         verdict = _judged(message, failure, settings, rng or random.Random())  # noqa: S311 - jitter
     now = await database.now(conn)

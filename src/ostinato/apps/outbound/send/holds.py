@@ -14,6 +14,7 @@ from ostinato.jobs import NewJob
 WAKE: Final = "outbound.wake"
 BY_SENDER: Final = ["SENDER_HELD", "HOLD"]
 BY_TEMPLATE: Final = ["TEMPLATE_HELD"]
+BY_HOURS: Final = ["QUIET_HOURS"]
 BATCH: Final = 500
 AGAIN: Final = timedelta(seconds=5)
 
@@ -26,6 +27,11 @@ async def wake_sender(conn: Connection, tenant_id: str, sender_id: int) -> None:
 async def wake_template(conn: Connection, tenant_id: str, code: str, language: str) -> None:
     """Have all that waits for a template go, once this is committed."""
     await _enqueue(conn, tenant_id, {"template_code": code, "language": language})
+
+
+async def wake_quiet(conn: Connection, tenant_id: str) -> None:
+    """Have all that waits for its hours look again, once this is committed: the hours are others now."""
+    await _enqueue(conn, tenant_id, {"quiet": True})
 
 
 async def _enqueue(conn: Connection, tenant_id: str, what: Mapping[str, object], *, later: bool = False) -> None:
@@ -42,13 +48,14 @@ async def wake(
     template_code: str | None,
     language: str | None,
     again: bool,
+    quiet: bool = False,
 ) -> int:
     """Let the jobs of what waits run now; how many. Their sender's rate spreads them.
 
     With `again` there is a second look a moment later, for those that were just about to wait.
     """
     about = {"sender_id": sender_id, "template_code": template_code, "language": language}
-    reasons = BY_TEMPLATE if sender_id is None else BY_SENDER
+    reasons = BY_HOURS if quiet else BY_TEMPLATE if sender_id is None else BY_SENDER
     woken, after = 0, None
     while True:
         rows = await store.rows(
@@ -60,6 +67,7 @@ async def wake(
         ids = [int(row["job_id"]) for row in rows if row["job_id"] is not None]
         woken += len(await jobs.hasten(conn, ids))
     if again:
-        known = {name: value for name, value in about.items() if value is not None}
+        known: dict[str, object] = {name: value for name, value in about.items() if value is not None}
+        known |= {"quiet": True} if quiet else {}
         await _enqueue(conn, tenant_id, known, later=True)
     return woken

@@ -97,8 +97,9 @@ async def add_job(conn: Connection, message: Message, kind: str, **args: object)
     await jobs.enqueue(conn, NewJob(kind, values, tenant_id=message.tenant_id, correlation_id=message.correlation_id))
 
 
-async def enqueue_send(conn: Connection, message: Message, *, run_at: datetime | None = None) -> None:
-    """Add the job that sends a message."""
+async def enqueue_send(conn: Connection, message: Message, *, run_at: datetime | None = None, lanes: int = 1) -> None:
+    """Add the job that sends a message, in one of so many lanes of its sender, each at the channel's rate."""
+    lane = f"#{message.id.int % lanes}" if lanes > 1 else ""
     job_id = await jobs.enqueue(
         conn,
         NewJob(
@@ -108,7 +109,7 @@ async def enqueue_send(conn: Connection, message: Message, *, run_at: datetime |
             run_at=run_at,
             tenant_id=message.tenant_id,
             correlation_id=message.correlation_id or f"outbound-{message.id}",
-            limit_key=f"sender-{message.sender_id}",
+            limit_key=f"sender-{message.sender_id}{lane}",
         ),
     )
     await store.run(conn, "set_job", **message.key, job_id=job_id)

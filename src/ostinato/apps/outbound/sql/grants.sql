@@ -27,7 +27,9 @@ grant insert, update on outbound.inbound to ostinato_worker;
 grant insert on outbound.callback_line to ostinato_worker;
 grant select on outbound.callback_line to ostinato_worker;
 grant select, insert, update, delete on outbound.callback, outbound.refused_callback to ostinato_worker;
-grant delete on outbound.callback_line, outbound.inbound, outbound.pair to ostinato_worker;
+grant delete on
+    outbound.callback_line, outbound.inbound, outbound.pair, outbound.message, outbound.attempt
+to ostinato_worker;
 
 grant execute on all functions in schema outbound to ostinato_worker;
 grant execute on function outbound.note_message, outbound.note_audit, outbound.figures, outbound.sealed,

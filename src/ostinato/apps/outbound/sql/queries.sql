@@ -2,48 +2,82 @@
 
 -- name: organisation
 -- What a tenant has chosen.
-select zone, region, language, notice_time, holidays, stop_covers_all, stop_reply, help_reply, start_reply
-    from outbound.organisation
-where tenant_id = %(tenant_id)s;
+select * from outbound.organisation where tenant_id = %(tenant_id)s;
 
 -- name: put_organisation
 -- Writes what a tenant has chosen.
 insert into outbound.organisation
     (tenant_id, zone, region, language, notice_time, holidays, stop_covers_all, stop_reply, help_reply, start_reply,
-    updated_at)
+    opens, closes, marketing_opens, marketing_closes, reminder_days, updated_at)
 values (%(tenant_id)s, %(zone)s, %(region)s, %(language)s, %(notice_time)s, %(holidays)s, %(stop_covers_all)s,
-    %(stop_reply)s, %(help_reply)s, %(start_reply)s, ostinato.now())
+    %(stop_reply)s, %(help_reply)s, %(start_reply)s, %(opens)s, %(closes)s, %(marketing_opens)s, %(marketing_closes)s,
+    %(reminder_days)s::integer[], ostinato.now())
 on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.region, language = excluded.language,
     notice_time = excluded.notice_time, holidays = excluded.holidays, stop_covers_all = excluded.stop_covers_all,
     stop_reply = excluded.stop_reply, help_reply = excluded.help_reply, start_reply = excluded.start_reply,
+    opens = excluded.opens, closes = excluded.closes, marketing_opens = excluded.marketing_opens,
+    marketing_closes = excluded.marketing_closes, reminder_days = excluded.reminder_days,
     updated_at = excluded.updated_at;
 
 -- name: put_sender
 -- Adds a sender, or changes how it is shown and what opens its account.
-insert into outbound.sender (tenant_id, channel, provider, provider_key, display, account_key, credentials)
-values (%(tenant_id)s, %(channel)s, %(provider)s, %(provider_key)s, %(display)s, %(account_key)s, %(credentials)s)
+insert into outbound.sender (tenant_id, channel, provider, provider_key, display, account_key, credentials, on_unknown,
+    rate, is_default)
+values (%(tenant_id)s, %(channel)s, %(provider)s, %(provider_key)s, %(display)s, %(account_key)s, %(credentials)s,
+    %(on_unknown)s, %(rate)s, %(is_default)s)
 on conflict (tenant_id, channel, provider_key) do update set display = excluded.display,
     account_key = coalesce(excluded.account_key, outbound.sender.account_key),
-    credentials = coalesce(excluded.credentials, outbound.sender.credentials)
+    credentials = coalesce(excluded.credentials, outbound.sender.credentials), on_unknown = excluded.on_unknown,
+    rate = excluded.rate, is_default = excluded.is_default, deleted_at = null
 returning id;
+
+-- name: no_default
+-- No sender of a channel is the usual one: another one is about to be.
+update outbound.sender set is_default = false
+where tenant_id = %(tenant_id)s and channel = %(channel)s and is_default;
+
+-- name: delete_sender
+-- Takes a sender out of use, unless messages wait for it; its row stays for those that it has sent. What opened its
+-- account goes.
+update outbound.sender s set deleted_at = ostinato.now(), credentials = null, is_default = false
+where s.tenant_id = %(tenant_id)s and s.id = %(id)s and s.deleted_at is null and not exists (
+    select from outbound.message m where m.tenant_id = s.tenant_id and m.sender_id = s.id
+    and m.status in ('QUEUED', 'SENDING')) returning s.provider, s.provider_key;
+
+-- name: leave_ownership
+-- What an organisation has no sender for any more is nobody's, except what the administrator granted.
+delete from outbound.ownership o where o.tenant_id = %(tenant_id)s and o.provider = %(provider)s
+    and o.key = lower(%(provider_key)s collate "C") and o.proof <> 'GRANT';
+
+-- name: take_turn
+-- The turn of a message at a sender with a rate of its own: when it is, counted from the one before.
+update outbound.sender set next_turn_at = greatest(next_turn_at, ostinato.now()) + make_interval(secs => 1 / rate)
+where tenant_id = %(tenant_id)s and id = %(id)s
+returning next_turn_at - make_interval(secs => 1 / rate) as at;
+
+-- name: set_turn
+-- Notes the turn of a message.
+update outbound.message set turn_at = %(at)s where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: senders
 -- The senders of a tenant, or one of them, and whether something may be sent by them.
 select s.*, outbound.usable(s) as usable, p.proof from outbound.sender s
 left join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on true
-where s.tenant_id = %(tenant_id)s and (%(id)s::bigint is null or s.id = %(id)s) order by s.id;
+where s.tenant_id = %(tenant_id)s and (%(id)s::bigint is null or s.id = %(id)s) and s.deleted_at is null
+order by s.id;
 
 -- name: sender_for
--- The sender of a channel: the one named, or the first by which something may be sent.
+-- The sender of a channel: the one named, else the usual one, else the first by which something may be sent.
 select s.*, outbound.usable(s) as usable from outbound.sender s
 where s.tenant_id = %(tenant_id)s and s.channel = %(channel)s and (%(id)s::bigint is null or s.id = %(id)s)
-order by outbound.usable(s) desc, s.id limit 1;
+    and s.deleted_at is null
+order by outbound.usable(s) desc, s.is_default desc, s.id limit 1;
 
 -- name: sender_of_provider
 -- Whose sender a provider speaks of: his who has proven that it is; with `only`, if that is whose account it is.
 select s.* from outbound.sender s
 join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on p.tenant_id is not null
-where s.provider = %(provider)s and s.provider_key = %(provider_key)s
+where s.provider = %(provider)s and s.provider_key = %(provider_key)s and s.deleted_at is null
     and (%(only)s::text is null or s.tenant_id = %(only)s);
 
 -- name: sender_of_hook
@@ -324,11 +358,13 @@ left join outbound.message m on m.tenant_id = %(tenant_id)s and m.idempotency_ke
 -- A message, unless its key is taken.
 insert into outbound.message (tenant_id, id, dossier_id, subject_id, channel, purpose, to_address, template_code,
     language, subject, payload, fingerprint, urgent, sender_id, idempotency_key, entity_type, entity_id,
-    logical_event_id, recipient_ref, fallback_of, inbound_id, not_after, correlation_id)
+    logical_event_id, recipient_ref, fallback_of, inbound_id, not_after, send_at, next_retry_at, waits_for,
+    correlation_id)
 values (%(tenant_id)s, %(id)s, %(dossier_id)s, %(subject_id)s, %(channel)s, %(purpose)s, %(to_address)s,
     %(template_code)s, %(language)s, %(subject)s, %(payload)s, %(fingerprint)s, %(urgent)s, %(sender_id)s,
     %(idempotency_key)s, %(entity_type)s, %(entity_id)s, %(logical_event_id)s, %(recipient_ref)s, %(fallback_of)s,
-    %(inbound_id)s, %(not_after)s, %(correlation_id)s)
+    %(inbound_id)s, %(not_after)s, %(send_at)s, %(send_at)s,
+    case when %(send_at)s::timestamptz is not null then 'SEND_AT' end, %(correlation_id)s)
 on conflict (tenant_id, idempotency_key) do nothing returning *;
 
 -- name: set_job
@@ -576,6 +612,14 @@ values (%(tenant_id)s, %(sender_id)s, %(provider)s, %(provider_message_id)s, %(f
     %(asked)s, %(received_at)s)
 on conflict (tenant_id, provider, provider_message_id) do nothing returning id;
 
+-- name: inbound_messages
+-- A page of what people wrote, newest first.
+select i.id, i.sender_id, s.channel, i.from_address, i.kind, i.body, i.asked, i.received_at
+from outbound.inbound i join outbound.sender s on s.tenant_id = i.tenant_id and s.id = i.sender_id
+where i.tenant_id = %(tenant_id)s and (%(from_address)s::text is null or i.from_address = %(from_address)s)
+    and (%(before)s::bigint is null or i.id < %(before)s)
+order by i.id desc limit %(most)s;
+
 -- name: suppress
 -- Remembers that nothing more is wanted at an address; the last word counts.
 insert into outbound.suppression (tenant_id, channel, purpose, address_mac, source, since)
@@ -619,6 +663,18 @@ with a as (delete from outbound.callback where processed_at < ostinato.now() - m
 select (select count(*) from a) + (select count(*) from u) + (select count(*) from b) + (select count(*)
     from c) + (select count(*) from d)
      + (select count(*) from e) + (select count(*) from f) as forgotten;
+
+-- name: prune_messages
+-- Forgets a batch of messages that ended long ago, with their attempts; audit and timeline, which name nobody, stay.
+with old as (
+    select tenant_id, id from outbound.message
+    where status not in ('QUEUED', 'SENDING') and updated_at < ostinato.now() - make_interval(days => %(days)s)
+    order by updated_at limit %(most)s for update skip locked
+), attempts as (
+    delete from outbound.attempt a using old o where a.tenant_id = o.tenant_id and a.message_id = o.id
+), gone as (
+    delete from outbound.message m using old o where m.tenant_id = o.tenant_id and m.id = o.id returning 1)
+select count(*) as forgotten from gone;
 
 -- name: lost_messages
 -- Messages that should have gone by now and that no job sends any more: it was cancelled, or died of a fault of ours.
