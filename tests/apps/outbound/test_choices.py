@@ -167,8 +167,8 @@ async def test_an_organisation_reminds_on_its_own_days_and_open_contributions_fo
     await world.work()
 
     timers = await world.rows(
-        "select s.name, d.slot_at from ostinato_data.schedule s join ostinato_data.schedule_due d on d.schedule_id = s.id"
-        " where s.name like 'coop:%%' order by d.slot_at"
+        "select s.name, d.slot_at from ostinato_data.schedule s"
+        " join ostinato_data.schedule_due d on d.schedule_id = s.id where s.name like 'coop:%%' order by d.slot_at"
     )
     assert [(name, at.astimezone(UTC).strftime("%m-%dT%H")) for name, at in timers] == [
         ("coop:c-1:REMINDER_J-5:2026-06-15:v1", "06-10T07"),

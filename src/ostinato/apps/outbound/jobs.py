@@ -50,7 +50,8 @@ async def _sent(ctx: Context, step: attempts.Go, settings: OutboundSettings) -> 
         account = accounts.settings_of(ctx.vault, ctx.job.tenant_id, sender, settings)
     except (SecretRefused, SecretKeyMissing) as error:  # nothing was sent: its account cannot be opened
         return Refused("CREDENTIALS", error.message)
-    wire = Wire(await ctx.shared(unpooled), account, step.now)
+    http = await ctx.shared(unpooled, settings.proxy_url, settings.ca_file)
+    wire = Wire(http, account, step.now)
     return await PROVIDERS[sender.provider].send(step.content, wire)
 
 

@@ -152,6 +152,8 @@ class Sender:
     """What is done when nobody knows whether something was sent; None: as its provider has it."""
     rate: float | None = None
     """Messages a second; None: as its channel has it."""
+    reply_to: str | None = None
+    """Where answers to its mail go; None: to itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,8 @@ class Template:
     components: tuple[dict[str, Any], ...] = ()
     """Header and buttons: type, format or sub_type, index, variable."""
     parameter_format: str = "NAMED"
+    html: str | None = None
+    """Of mail, the same for readers that show HTML; the body is its twin."""
     provider_status: str | None = None
     """The provider's last word about it; None: it said nothing."""
 
@@ -266,8 +270,12 @@ class Content:
     template: Template | None = None
     components: tuple[Mapping[str, Any], ...] = ()
     """The parts of a WhatsApp template, with its variables filled in."""
+    html: str | None = None
+    """The same for readers that show HTML."""
     unsubscribe: str | None = None
     """The one-click address, for bulk mail."""
+    unsubscribe_mail: str | None = None
+    """The mail address to which nothing needs to be written but a mail, for the same."""
     reply_to: str | None = None
     """The inbound message that a session message answers."""
 

@@ -1,6 +1,9 @@
 """Declares the settings of outbound: OSTINATO_OUTBOUND_… or the table [outbound]."""
 
+from pathlib import Path
+
 from ostinato.apps.outbound.model import Validation
+from ostinato.errors import SettingsError
 from ostinato.settings import Section, section, setting
 
 
@@ -27,6 +30,9 @@ class OutboundSettings(Section):
     smtp_password: str = setting("", "With which password (a secret).")
     mail_domain: str = setting("localhost", "The domain of Message-IDs and return addresses.")
     bounce_secret: str = setting("", "What the mail server sends as X-Bounce-Secret with bounces (a secret).")
+    mailgun_signing_key: str = setting("", "What Mailgun signs its webhooks with (a secret), if it sends the mail.")
+    proxy_url: str = setting("", "An HTTP proxy through which providers are reached, such as http://proxy:3128.")
+    ca_file: str = setting("", "A file of certificates (PEM) that are trusted beside the usual ones.")
     token_secret: str = setting("", "Seals unsubscribe links and return addresses (a secret); needed for mail.")
     suppression_secret: str = setting(
         "", "Seals the list of those who opted out (a secret, for years); empty: token_secret does."
@@ -67,6 +73,10 @@ class OutboundSettings(Section):
     def __post_init__(self) -> None:
         """Check, and take a slash at the end of an address for none."""
         super().__post_init__()
+        if self.ca_file and not Path(self.ca_file).is_file():
+            raise SettingsError(
+                f"outbound.ca_file: there is no file {self.ca_file}", hint="Name a file of certificates in PEM."
+            )
         object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
 
     def trusts(self, tenant_id: str) -> bool:

@@ -125,6 +125,26 @@ async def revoke(conn: Connection, tenant_id: str, consent: Consent, ended: Ende
     return cancelled
 
 
+async def unsubscribe(  # noqa: PLR0917 - who, by what, and of whom
+    conn: Connection,
+    consent_id: UUID,
+    source: ConsentSource,
+    proof: Mapping[str, Any],
+    settings: OutboundSettings,
+    only: str | None = None,
+) -> bool:
+    """End the consent that a link or a mail address names; whether there is one."""
+    row = await store.first(conn, "consent_of_id", id=consent_id)
+    if row is None or only not in (None, row["tenant_id"]):
+        return False
+    names = ("tenant_id", "subject_id", "channel", "purpose")
+    consent = store.made(Consent, await store.one(conn, "lock_consent", **{name: row[name] for name in names}))
+    place = Place(row["tenant_id"], consent.channel, consent.address, (consent.purpose,))
+    await suppressions.add(conn, place, settings, source=source, since=await database.now(conn))
+    await revoke(conn, row["tenant_id"], consent, Ended(source, "recipient", proof))
+    return True
+
+
 async def revoke_address(conn: Connection, place: Place, ended: Ended, settings: OutboundSettings) -> tuple[int, int]:
     """End what was allowed for an address: STOP, an opt-out, a complaint. Consents, messages."""
     rows = await _locked(conn, place)

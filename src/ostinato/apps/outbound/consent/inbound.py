@@ -10,7 +10,7 @@ from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.consent.words import Asked, asked
 from ostinato.apps.outbound.model import ConsentSource, Purpose
 from ostinato.apps.outbound.providers import PROVIDERS
-from ostinato.apps.outbound.providers.lines import NO_TIME, InboundLine, PreferenceLine
+from ostinato.apps.outbound.providers.lines import NO_TIME, InboundLine, PreferenceLine, UnsubscribeLine
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.observe import get_logger
@@ -117,6 +117,15 @@ async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSett
     end = consents.revoke_address if line.stop else _restore
     await end(conn, place, ended, settings)
     return 1
+
+
+async def unsubscribed(
+    conn: Connection, line: UnsubscribeLine, settings: OutboundSettings, only: str | None = None
+) -> int:
+    """Somebody wrote to the address in List-Unsubscribe."""
+    proof = {"list_unsubscribe": "mailto"}
+    source = ConsentSource.EMAIL_LINK
+    return int(await consents.unsubscribe(conn, line.consent_id, source, proof, settings, only))
 
 
 async def is_new(

@@ -6,6 +6,7 @@ refused, counted and alerted; nothing of it is stored. Where a provider calls ba
 signed, is in its file of `providers`.
 """
 
+import base64
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
@@ -50,7 +51,7 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
         query = f"?{request.url.query}" if request.url.query else ""
         # As the provider knows the address, in front of any proxy: it may have signed it.
         url = f"{settings.public_url}{request.url.path}{query}"
-        posted = Posted(url, await request.body(), request.headers.get(hook.header))
+        posted = Posted(url, await request.body(), _signature(request, hook))
         whose = await _account(request, provider, settings)
         if whose is None or not hook.is_signed(posted, whose.settings):
             raise await _refused(request, provider, posted)
@@ -70,6 +71,18 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
         return Response(text, media_type=media_type)
 
     return take
+
+
+def _signature(request: Request, hook: Hook) -> str | None:
+    """Read what signs a callback: its header, or the password of those who can send nothing else."""
+    found = request.headers.get(hook.header)
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if found is not None or not hook.basic or scheme.lower() != "basic":
+        return found
+    try:
+        return base64.b64decode(given, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return None
 
 
 class Account(NamedTuple):

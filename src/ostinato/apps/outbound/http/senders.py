@@ -63,6 +63,7 @@ class SenderView(View):
         le=1000,
         description="Messages a second; null: 80 by WhatsApp, 10 by SMS, 20 by mail. Above that in multiples of it.",
     )
+    reply_to: Short | None = Field(default=None, description="Where answers to its mail go; null: to itself.")
     on_unknown: OnUnknown | None = Field(
         default=None,
         description="When nobody knows whether something was sent: hold for people to decide, or resend. Null: mail"
@@ -129,6 +130,7 @@ async def set_sender(caller: Who, body: NewSender) -> StoredSender:
     async with caller.transaction() as conn:
         chosen = await store.organisation(conn, tenant_id)
         key = address.to_sender(body.channel, body.provider_key, chosen.region)
+        reply_to = None if body.reply_to is None else address.to_email(body.reply_to)
         sealed = None
         if body.credentials is not None:
             account = accounts.checked(provider, body.credentials.model_dump(), settings)
@@ -148,6 +150,7 @@ async def set_sender(caller: Who, body: NewSender) -> StoredSender:
             on_unknown=body.on_unknown,
             rate=body.rate,
             is_default=body.is_default,
+            reply_to=reply_to,
         )
     async with caller.client.transaction() as conn:  # whose something is concerns all tenants
         await ownership.trust(conn, tenant_id, await _sender(conn, tenant_id, made["id"]), settings)
@@ -187,7 +190,7 @@ async def prove_sender(caller: Who, sender_id: SenderId) -> StoredSender:
         expected = await ownership.challenge(conn, tenant_id, ownership.domain_of(sender))
         now = await database.now(conn)
     account = accounts.settings_of(caller.vault, tenant_id, sender, settings)
-    async with unpooled() as http:  # no transaction is open while others are asked
+    async with unpooled(settings.proxy_url, settings.ca_file) as http:  # no transaction is open while others are asked
         proof, key = await ownership.prove(sender, expected, Wire(http, account, now))
     async with caller.client.transaction() as conn:
         await ownership.claim(conn, tenant_id, sender.provider, key, proof=proof, by=caller.subject)

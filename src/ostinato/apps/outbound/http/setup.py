@@ -73,6 +73,9 @@ class TemplateView(View):
     category: Category
     provider_name: Name
     body: Text = Field(min_length=1, examples=["Bonjour {{name}}"])
+    html: Annotated[str, StringConstraints(min_length=1, max_length=500_000, pattern=r"^[^\x00]+$")] | None = Field(
+        default=None, description="Of mail: the same as HTML, in which values are escaped; the body is its text twin."
+    )
     subject: Short | None = None
     variables: list[VariableView] = Field(default=[], max_length=50)
     components: list[Annotated[HeaderView | ButtonView, Discriminator("type")]] = Field(
@@ -170,7 +173,7 @@ async def set_template(caller: Who, template_code: Code, language: Language, bod
     """Write a template; its text uses exactly the variables that it declares."""
     values = body.model_dump()
     variables = values["variables"]
-    texts.check_declared(body.body, body.subject, variables, values["components"])
+    texts.check_declared(body.body, body.subject, variables, values["components"], body.html)
     async with caller.transaction() as conn:
         key = {"template_code": template_code, "language": language}
         await store.put_template(conn, caller.tenant_id, **key, **values)

@@ -85,6 +85,8 @@ class Hook:
     is_signed: Callable[[Posted, OutboundSettings], bool]
     most_bytes: int | None = None
     """The largest body that it takes, if that is more than other routes do."""
+    basic: bool = False
+    """Whether the secret may come as the password of Basic authentication instead."""
     answer: tuple[str, str] = ('{"received":true}', JSON)
     """What is answered once a callback is stored, and its media type."""
     challenge: Callable[[Mapping[str, str], OutboundSettings], str | None] | None = None

@@ -13,17 +13,16 @@ from uuid import UUID
 
 from ostinato import Job, jobs
 from ostinato.apps.outbound import rules, store
-from ostinato.apps.outbound.accept import components, texts
+from ostinato.apps.outbound.accept import texts
 from ostinato.apps.outbound.consent import suppressions
 from ostinato.apps.outbound.errors import TemplateRefused
-from ostinato.apps.outbound.model import Channel, Consent, Content, Message, Purpose, Sender, Status, Template
+from ostinato.apps.outbound.model import Channel, Consent, Content, Message, Sender, Status, Template
 from ostinato.apps.outbound.providers import PROVIDERS
-from ostinato.apps.outbound.send import failures, moves, outages, quiet, settle
+from ostinato.apps.outbound.send import compose, failures, moves, outages, quiet, settle
 from ostinato.apps.outbound.send.moves import ACTOR, Failure
 from ostinato.apps.outbound.send.retries import reopen
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row, moment
-from ostinato.apps.outbound.tokens import unsubscribe_token
 
 LEAST_WAIT = 0.1
 MISSED = timedelta(seconds=10)
@@ -310,40 +309,13 @@ async def _go(conn: Connection, case: Case) -> Go:
     await moves.move(conn, message, "send", changes)
     await store.note_message(conn, message, "NOTIFICATION_SENDING", ACTOR, details={"attempt_no": number})
     sending = replace(message, status=Status.SENDING)
-    return Go(sending, _composed(case, number), case.now)
-
-
-def _composed(case: Case, number: int) -> Content:
-    message, template = case.message, case.template
-    parts: list[dict[str, Any]] = []
-    text, subject = message.payload.get("text") or "", message.subject
-    if template is not None:
-        values = texts.parameters(template, message.payload.get("variables") or {})
-        text = texts.filled_in(template.body, values)
-        subject = subject or texts.filled_in(template.subject or "", values)
-        if message.channel is Channel.WHATSAPP:
-            parts = components.of(template, values, texts.used_in(template.body))
-    return Content(
-        message_id=message.id,
-        tenant_id=message.tenant_id,
-        attempt_no=number,
-        to=message.to_address,
-        sender=case.sender,
-        text=text,
-        subject=subject,
-        template=template,
-        components=tuple(parts),
-        unsubscribe=_unsubscribe(case),
-        reply_to=case.row["last_inbound_id"],
+    return Go(
+        sending,
+        compose.content(
+            message, case.template, case.sender, case.consent, case.row["last_inbound_id"], number, case.settings
+        ),
+        case.now,
     )
-
-
-def _unsubscribe(case: Case) -> str | None:
-    bulk = case.message.purpose is Purpose.MARKETING and case.message.channel is Channel.EMAIL
-    if not bulk or case.consent is None:
-        return None
-    token = unsubscribe_token(case.settings.token_secret, case.consent.id)
-    return f"{case.settings.public_url}/api/v1/outbound/unsubscribe/{token}"
 
 
 async def _wait(conn: Connection, case: Case, until: datetime, reason: str) -> Step:

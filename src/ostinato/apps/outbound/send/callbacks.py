@@ -27,6 +27,7 @@ from ostinato.apps.outbound.providers.lines import (
     PreferenceLine,
     StatusLine,
     TemplateLine,
+    UnsubscribeLine,
 )
 from ostinato.apps.outbound.providers.protocol import Posted, Taken
 from ostinato.apps.outbound.send import failures, holds, moves, settle
@@ -40,6 +41,9 @@ PAUSED = timedelta(hours=6)
 """Meta lifts the first pause of a template after three hours, the second after six."""
 APPROVED = ("APPROVED", "REINSTATED")
 WITHDRAWN = ("REJECTED", "DISABLED", "PENDING_DELETION", "DELETED", "IN_APPEAL", "PENDING")
+
+Word = InboundLine | PreferenceLine | UnsubscribeLine
+"""What a person said."""
 
 log = get_logger("outbound")
 
@@ -58,9 +62,9 @@ def _not_later(line: Line, received_at: datetime) -> Line:
     return line
 
 
-def words_of(lines: list[Line]) -> list[InboundLine | PreferenceLine]:
+def words_of(lines: list[Line]) -> list[Word]:
     """Return what people said themselves, in the order in which they said it: the last word counts."""
-    return sorted((each for each in lines if isinstance(each, InboundLine | PreferenceLine)), key=lambda line: line.at)
+    return sorted((each for each in lines if isinstance(each, Word)), key=lambda line: line.at)
 
 
 async def hear(conn: Connection, row: Row, lines: list[Line], odd: int, settings: OutboundSettings) -> None:
@@ -116,12 +120,14 @@ async def _alone(conn: Connection, step: Callable[..., Awaitable[int]], *given: 
         return 0
 
 
-async def _spoken(
-    conn: Connection, line: InboundLine | PreferenceLine, settings: OutboundSettings, only: str | None
-) -> int:
-    if isinstance(line, InboundLine):
-        return await inbound.came_in(conn, line, settings, only)
-    return await inbound.prefers(conn, line, settings, only)
+async def _spoken(conn: Connection, line: Word, settings: OutboundSettings, only: str | None) -> int:
+    match line:
+        case InboundLine():
+            return await inbound.came_in(conn, line, settings, only)
+        case PreferenceLine():
+            return await inbound.prefers(conn, line, settings, only)
+        case UnsubscribeLine():
+            return await inbound.unsubscribed(conn, line, settings, only)
 
 
 async def _tenant_of(conn: Connection, line: StatusLine, only: str | None) -> str | None:

@@ -22,13 +22,14 @@ on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.re
 -- name: put_sender
 -- Adds a sender, or changes how it is shown and what opens its account.
 insert into outbound.sender (tenant_id, channel, provider, provider_key, display, account_key, credentials, on_unknown,
-    rate, is_default)
+    rate, is_default, reply_to)
 values (%(tenant_id)s, %(channel)s, %(provider)s, %(provider_key)s, %(display)s, %(account_key)s, %(credentials)s,
-    %(on_unknown)s, %(rate)s, %(is_default)s)
+    %(on_unknown)s, %(rate)s, %(is_default)s, %(reply_to)s)
 on conflict (tenant_id, channel, provider_key) do update set display = excluded.display,
     account_key = coalesce(excluded.account_key, outbound.sender.account_key),
     credentials = coalesce(excluded.credentials, outbound.sender.credentials), on_unknown = excluded.on_unknown,
-    rate = excluded.rate, is_default = excluded.is_default, deleted_at = null
+    rate = excluded.rate, is_default = excluded.is_default, reply_to = excluded.reply_to,
+    deleted_at = null
 returning id;
 
 -- name: no_default
@@ -174,25 +175,25 @@ where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: put_template
 -- Writes a template.
-insert into outbound.template (tenant_id, template_code, language, category, provider_name, body, subject,
+insert into outbound.template (tenant_id, template_code, language, category, provider_name, body, html, subject,
     variables_schema, components, parameter_format, is_active, held_until, updated_at)
-values (%(tenant_id)s, %(template_code)s, %(language)s, %(category)s, %(provider_name)s, %(body)s, %(subject)s,
+values (%(tenant_id)s, %(template_code)s, %(language)s, %(category)s, %(provider_name)s, %(body)s, %(html)s, %(subject)s,
     %(variables)s, %(components)s, %(parameter_format)s, %(is_active)s, null, ostinato.now())
 on conflict (tenant_id, template_code, language) do update set category = excluded.category,
-    provider_name = excluded.provider_name, body = excluded.body, subject = excluded.subject,
+    provider_name = excluded.provider_name, body = excluded.body, html = excluded.html, subject = excluded.subject,
     variables_schema = excluded.variables_schema, components = excluded.components,
     parameter_format = excluded.parameter_format, is_active = excluded.is_active, held_until = null,
     provider_status = null, provider_status_at = null, updated_at = excluded.updated_at;
 
 -- name: templates
 -- The templates of a tenant.
-select template_code, language, category, provider_name, body, subject, variables_schema, components, parameter_format,
+select template_code, language, category, provider_name, body, html, subject, variables_schema, components, parameter_format,
     provider_status, is_active, held_until
 from outbound.template where tenant_id = %(tenant_id)s order by template_code, language;
 
 -- name: template
 -- One template.
-select template_code, language, category, provider_name, body, subject, variables_schema, components, parameter_format,
+select template_code, language, category, provider_name, body, html, subject, variables_schema, components, parameter_format,
     provider_status, is_active, held_until
 from outbound.template where tenant_id = %(tenant_id)s and template_code = %(template_code)s
     and language = %(language)s;
