@@ -46,7 +46,7 @@ OFFER: dict[str, Any] = {
 
 async def offered(world: World, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as the API takes it
     await world.call("PUT", "/templates/offer/fr", json=OFFER)
-    mail = {"channel": "EMAIL", "templateCode": "offer"}
+    mail: dict[str, Any] = {"channel": "EMAIL", "templateCode": "offer"}
     await world.consent(TO, channel="EMAIL", purpose="MARKETING")
     made = await world.message(TO, **mail, **more)
     await world.work()

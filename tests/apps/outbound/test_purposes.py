@@ -57,7 +57,8 @@ async def test_a_marketing_template_is_never_sent_as_something_else(world: World
 async def test_a_marketing_template_is_not_for_when_the_window_is_closed_either(world: World) -> None:
     await opted_out(world)
 
-    other = {"templateCode": None, "variables": None, "text": "Bonjour", "fallbackTemplate": {"code": "offer"}}
+    other: dict[str, Any] = {"templateCode": None, "variables": None, "text": "Bonjour"}
+    other["fallbackTemplate"] = {"code": "offer"}
     refused = await world.message(TO, status=422, purpose="TRANSACTIONAL", **other)
 
     assert refused["code"] == "template_refused"

@@ -251,9 +251,9 @@ async def test_an_sms_by_an_account_of_ones_own_is_called_back_about_by_that_acc
     account = {"accountSid": Exchange.account, "authToken": Exchange.token}
     sender = await put(world, "Beta", channel="SMS", credentials=account)
     await world.consent(TO, tenant="beta", channel="SMS")
-    message = {"channel": "SMS", "templateCode": None, "variables": None, "text": "Bonjour", "tenant": "beta"}
+    message: dict[str, Any] = {"channel": "SMS", "templateCode": None, "variables": None, "text": "Bonjour"}
 
-    made = await world.message(TO, **message)
+    made = await world.message(TO, tenant="beta", **message)
     await world.work()
     await world.settled()
 

@@ -1,5 +1,6 @@
 """Runs the jobs of outbound: send, take callbacks, end consents, and tidy up."""
 
+from typing import Any
 from uuid import UUID
 
 from ostinato import Context, Done, Retry, Snooze
@@ -153,7 +154,7 @@ async def wake(
     quiet: bool = False,
 ) -> None:
     """A sender or a template is free again, or the hours are others: what waits for it goes, or looks again, now."""
-    about = {"sender_id": sender_id, "template_code": template_code, "language": language}
+    about: dict[str, Any] = {"sender_id": sender_id, "template_code": template_code, "language": language}
     async with ctx.transaction() as conn:
         woken = await holds.wake(conn, ctx.job.tenant_id, **about, again=again, quiet=quiet)
         ctx.result = {"woken": woken}

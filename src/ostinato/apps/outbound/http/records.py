@@ -66,7 +66,7 @@ class InboundView(View):
     def of(cls, row: Row) -> "InboundView":
         """From its row."""
         given = {name: row[name] for name in ("id", "sender_id", "channel", "kind", "asked", "received_at")}
-        return cls(**given, from_=row["from_address"], text=row["body"])
+        return cls(**given, **{"from": row["from_address"]}, text=row["body"])
 
 
 class Figure(View):

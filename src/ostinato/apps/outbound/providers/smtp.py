@@ -78,7 +78,7 @@ class Smtp(Provider):
         ),
     )
     source = ConsentSource.EMAIL_LINK
-    account: Final = MappingProxyType(
+    account = MappingProxyType(
         {
             "host": "smtp_host",
             "port": "smtp_port",

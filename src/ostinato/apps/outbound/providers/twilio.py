@@ -98,7 +98,7 @@ class Twilio(Provider):
         ),
     )
     source = ConsentSource.SMS_INBOUND
-    account: Final = MappingProxyType({"account_sid": "twilio_account_sid", "auth_token": "twilio_auth_token"})
+    account = MappingProxyType({"account_sid": "twilio_account_sid", "auth_token": "twilio_auth_token"})
     needed = ("account_sid", "auth_token")
     trusts_reference = True
 

@@ -100,7 +100,7 @@ class WhatsApp(Provider):
         ),
     )
     source = ConsentSource.WHATSAPP_INBOUND
-    account: Final = MappingProxyType(
+    account = MappingProxyType(
         {"token": "whatsapp_token", "app_secret": "whatsapp_app_secret", "verify_token": "whatsapp_verify_token"}
     )
     needed = ("token", "app_secret")
