@@ -351,6 +351,11 @@ async def test_what_an_organisation_chooses_is_kept(world: World) -> None:
         "stopReply": "C'est noté.",
         "helpReply": "Atlas",
         "startReply": None,
+        "opens": "07:00:00",
+        "closes": "20:30:00",
+        "marketingOpens": "09:00:00",
+        "marketingCloses": "19:00:00",
+        "reminderDays": [-10, 2],
     }
 
     await world.call("PUT", "/organisation", json=chosen)

@@ -10,7 +10,6 @@ import pytest
 from ostinato.apps.outbound.providers.standin import Inbound
 from ostinato.apps.outbound.providers.twilio import Exchange
 from ostinato.apps.outbound.providers.whatsapp import signature
-from ostinato.apps.outbound.senders import ownership
 from tests.apps.outbound.conftest import PHONE_NUMBER_ID, World
 
 TO = "+33639981234"
@@ -272,13 +271,6 @@ async def test_trusted_tenants_name_their_senders_without_a_proof(
 
     assert (made["proof"], made["usable"]) == ("TRUST", True)
     assert (taken["proof"], taken["usable"]) == (None, False), "what is somebody's stays his"
-
-
-async def test_what_was_set_up_before_stays_whose_it_was(world: World) -> None:
-    async with world.engine.client.transaction() as conn:
-        found = await ownership.owners(conn, "acme")
-
-    assert {(each.channel, each.key) for each in found} >= {("WHATSAPP", PHONE_NUMBER_ID)}
 
 
 async def test_inbound_to_a_number_that_two_have_set_up_is_for_who_has_proven_it(world: World) -> None:
