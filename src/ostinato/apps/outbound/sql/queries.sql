@@ -177,8 +177,8 @@ where tenant_id = %(tenant_id)s and id = %(id)s;
 -- Writes a template.
 insert into outbound.template (tenant_id, template_code, language, category, provider_name, body, html, subject,
     variables_schema, components, parameter_format, is_active, held_until, updated_at)
-values (%(tenant_id)s, %(template_code)s, %(language)s, %(category)s, %(provider_name)s, %(body)s, %(html)s, %(subject)s,
-    %(variables)s, %(components)s, %(parameter_format)s, %(is_active)s, null, ostinato.now())
+values (%(tenant_id)s, %(template_code)s, %(language)s, %(category)s, %(provider_name)s, %(body)s, %(html)s,
+    %(subject)s, %(variables)s, %(components)s, %(parameter_format)s, %(is_active)s, null, ostinato.now())
 on conflict (tenant_id, template_code, language) do update set category = excluded.category,
     provider_name = excluded.provider_name, body = excluded.body, html = excluded.html, subject = excluded.subject,
     variables_schema = excluded.variables_schema, components = excluded.components,
@@ -187,13 +187,15 @@ on conflict (tenant_id, template_code, language) do update set category = exclud
 
 -- name: templates
 -- The templates of a tenant.
-select template_code, language, category, provider_name, body, html, subject, variables_schema, components, parameter_format,
+select template_code, language, category, provider_name, body, html, subject, variables_schema, components,
+    parameter_format,
     provider_status, is_active, held_until
 from outbound.template where tenant_id = %(tenant_id)s order by template_code, language;
 
 -- name: template
 -- One template.
-select template_code, language, category, provider_name, body, html, subject, variables_schema, components, parameter_format,
+select template_code, language, category, provider_name, body, html, subject, variables_schema, components,
+    parameter_format,
     provider_status, is_active, held_until
 from outbound.template where tenant_id = %(tenant_id)s and template_code = %(template_code)s
     and language = %(language)s;
@@ -236,8 +238,8 @@ select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = 
 -- name: lock_consents_of_address
 -- The consents that were given for an address, however it is spelt, held until the end of the transaction.
 select * from outbound.consent
-where tenant_id = %(tenant_id)s and channel = %(channel)s and lower(address collate "C") = lower(%(address)s collate "C")
-    and purpose = any (%(purposes)s)
+where tenant_id = %(tenant_id)s and channel = %(channel)s
+    and lower(address collate "C") = lower(%(address)s collate "C") and purpose = any (%(purposes)s)
     order by id for update;
 
 -- name: subject_of_address
@@ -419,7 +421,8 @@ where tenant_id = %(tenant_id)s and entity_type = %(entity_type)s and entity_id 
 
 -- name: for_sending
 -- Everything that decides whether a message may go now; the message is held until the end of the transaction.
-select m.*, to_jsonb(s) as sender, outbound.usable(s) as usable, to_jsonb(t) as template, to_jsonb(f) as other_template, to_jsonb(o) as organisation,
+select m.*, to_jsonb(s) as sender, outbound.usable(s) as usable, to_jsonb(t) as template,
+    to_jsonb(f) as other_template, to_jsonb(o) as organisation,
     to_jsonb(p) as pair, to_jsonb(a) as last_attempt, i.received_at as last_inbound,
     i.provider_message_id as last_inbound_id, to_jsonb(k) as contribution, to_jsonb(b) as member, to_jsonb(r) as asked,
     ostinato.now() as now, exists (select from outbound.suppression x
