@@ -15,6 +15,7 @@ The guide, with what happens when clocks are moved and after an outage, is `docs
 
 from ostinato._core.engine.fires import Fire, NextFire, Slot, list_fires, next_fires, preview, recompute
 from ostinato._core.engine.schedules import (
+    RING,
     CatchUp,
     Gap,
     Overlap,
@@ -34,6 +35,7 @@ from ostinato._core.engine.schedules import (
 from ostinato._core.runtime.handlers.declared import Times
 
 __all__ = [
+    "RING",
     "CatchUp",
     "Fire",
     "Gap",

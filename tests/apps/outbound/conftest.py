@@ -25,6 +25,7 @@ from ostinato.apps.outbound.providers.whatsapp import Cloud
 from ostinato.apps.outbound.sandbox import Providers
 from ostinato.apps.outbound.schema import COMPONENT
 from ostinato.lab.sandbox.running import Running, running
+from ostinato.secrets import new_key
 from ostinato.testing import Engine, Report
 from tests.api.live import serving
 from tests.conftest import copy_of_engine, note_called_functions
@@ -33,6 +34,7 @@ from tests.waiting import until_async
 API = "/api/v1/outbound"
 NOON = datetime(2026, 6, 10, 10, 0, tzinfo=UTC)  # a Wednesday, 12:00 in Paris
 PHONE_NUMBER_ID = "100200300"
+VAULT = Settings(secret_key=new_key()).vault
 EMPTY = """
 do $$
 declare v_table text;
@@ -44,7 +46,7 @@ begin
             ('migration', 'tick', 'test_clock', 'machine', 'machine_transition', 'machine_table')
     loop execute format('delete from ostinato_data.%I', v_table); end loop;
     set local session_replication_role = replica;
-    for v_table in select t.tablename from pg_tables t where t.schemaname = 'outbound'
+    for v_table in select t.tablename from pg_tables t where t.schemaname = 'outbound' and t.tablename <> 'secret'
     loop execute format('delete from outbound.%I', v_table); end loop;
 end $$
 """
@@ -54,7 +56,11 @@ with t as (select %s::text as tenant), s as (
     insert into outbound.sender (tenant_id, channel, provider, provider_key, display)
     select t.tenant, v.channel, v.provider, v.key, 'Atlas' from t, (values
         ('WHATSAPP', 'whatsapp', %s), ('SMS', 'twilio', %s), ('EMAIL', 'smtp', %s)
-    ) v (channel, provider, key))
+    ) v (channel, provider, key)
+    returning tenant_id, provider, provider_key
+), o as (
+    insert into outbound.ownership (provider, key, tenant_id, proof, account, proven_by)
+    select provider, lower(provider_key), tenant_id, 'GRANT', true, 'tests' from s)
 insert into outbound.template
     (tenant_id, template_code, language, category, provider_name, body, subject, variables_schema)
 select t.tenant, 'welcome', 'fr', 'UTILITY', 'welcome', 'Bonjour {{name}}', 'Bonjour {{name}}',
@@ -250,6 +256,7 @@ async def world(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("OSTINATO_OUTBOUND_TIMEOUT_SECONDS", "30")
     monkeypatch.setenv("OSTINATO_OUTBOUND_PUBLIC_URL", api)
+    monkeypatch.setattr(Settings, "vault", VAULT)  # of the API, and of the worker in this process
     api_settings._sections.clear()
     providers.reset()
     providers.api = api

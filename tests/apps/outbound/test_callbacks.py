@@ -514,6 +514,7 @@ async def test_twilio_answers_stop_itself(world: World, monkeypatch: pytest.Monk
     assert world.providers.sent == []
 
     monkeypatch.setenv("OSTINATO_OUTBOUND_TWILIO_CONFIRMS", "no")
+    world.read_settings_again()
     await write(world, "HELP", **by_sms)
 
     assert [each.document["Body"] for each in world.providers.sent] == ["Aide"]

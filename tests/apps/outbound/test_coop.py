@@ -328,7 +328,7 @@ async def test_a_round_that_opens_is_told_to_those_who_want_it(world: World) -> 
 
 
 def test_the_days_of_the_steps_are_days_of_the_calendar() -> None:
-    step = coop_rules.STEPS["REMINDER_J-1"]
+    step = coop_rules.step_of(-1)
     noon = coop_rules.local_time(step, date(2027, 1, 1), datetime(2027, 1, 1, 10).time())  # noqa: DTZ001 - local
 
     assert noon.isoformat() == "2026-12-31T10:00:00"

@@ -37,6 +37,7 @@ async def message_held(world: World) -> AsyncIterator[None]:
     """Somebody holds the row of the message: whoever wants to write it waits."""
     url = world.engine.database.admin_url
     async with await psycopg.AsyncConnection.connect(url) as conn:
+        await conn.execute("set idle_in_transaction_session_timeout = 0")  # a worker may take its time to start
         await conn.execute("select from outbound.message for update")
         yield
 

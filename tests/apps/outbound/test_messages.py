@@ -98,6 +98,9 @@ async def test_a_tenant_starts_the_sending_of_its_own_messages_only(world: World
     for statement in (
         "select outbound.start_send('acme', %s, null)",
         "select outbound.start_wake('acme', 1, %s::text, null, true, null)",
+        "select outbound.start_forget('acme', %s::text, null)",
+        "select outbound.start_replan('acme', %s::text)",
+        "select outbound.start_timers('acme', %s::text, '{LATE_J+1}', '{2026-06-15 10:00}', 'UTC')",
         "select ostinato.enqueue_job('outbound.send', json_build_object('message_id', %s::text), tenant_id => 'evil')",
         "select ostinato.enqueue_job('outbound.prune', json_build_object('x', %s::text))",
     ):
@@ -237,12 +240,6 @@ async def test_another_organisations_message_is_not_there(world: World) -> None:
     assert (await world.call("GET", "/messages", tenant="other"))["items"] == []
     assert await world.call("GET", "/audit", tenant="other") == []
     assert await world.call("GET", "/timeline?dossierId=D-1", tenant="other") == []
-
-
-async def test_a_senders_number_belongs_to_one_organisation(world: World) -> None:
-    sender = {"channel": "WHATSAPP", "providerKey": "100200300"}
-
-    await world.call("PUT", "/senders", status=409, json=sender, tenant="other")
 
 
 async def test_messages_of_a_dossier_come_in_pages(world: World) -> None:
@@ -388,6 +385,11 @@ async def test_what_an_organisation_chooses_is_kept(world: World) -> None:
         "stopReply": "C'est noté.",
         "helpReply": "Atlas",
         "startReply": None,
+        "opens": "07:00:00",
+        "closes": "20:30:00",
+        "marketingOpens": "09:00:00",
+        "marketingCloses": "19:00:00",
+        "reminderDays": [-10, 2],
     }
 
     await world.call("PUT", "/organisation", json=chosen)

@@ -33,7 +33,7 @@ from ostinato.apps.outbound.model import (
     Validation,
 )
 from ostinato.apps.outbound.policy import ERROR_CLASSES, Kind, Ruling
-from ostinato.apps.outbound.providers import PROVIDERS, lines, ruling_of, twilio, whatsapp
+from ostinato.apps.outbound.providers import PROVIDERS, lines, ruling_of, twilio, whatsapp, whatsapp_lines
 from ostinato.apps.outbound.providers.protocol import Posted
 from ostinato.apps.outbound.providers.twilio import TWILIO
 from ostinato.apps.outbound.providers.whatsapp import WHATSAPP
@@ -616,13 +616,13 @@ def test_numbers_are_masked_however_they_are_written(number: str) -> None:
 
 def test_callbacks_that_cannot_be_read_are_counted_not_raised() -> None:
     for body in (b"", b"[]", b"{", b'{"entry":[1,{"changes":[2]}]}', b"\xff", b'{"entry":1}'):
-        assert whatsapp.read(body) == ([], 0)
+        assert whatsapp_lines.read(body) == ([], 0)
     for value in (b'{"statuses":1}', b'{"metadata":[],"messages":[{}]}', b"1"):
         whole = b'{"entry":[{"id":[],"changes":[{"value":' + value + b"}]}]}"
-        assert whatsapp.read(whole) == ([], 1)
+        assert whatsapp_lines.read(whole) == ([], 1)
     statuses = b'[{}, {"id":"x","status":"sent","timestamp":"no"}]'
     odd = b'{"entry":[{"changes":[{"value":{"statuses":' + statuses + b"}}]}]}"
-    assert whatsapp.read(odd) == ([], 2)
+    assert whatsapp_lines.read(odd) == ([], 2)
     assert TWILIO.read(Posted("/x", b"\xff=1"), OutboundSettings()) == ([], 1)
 
 
@@ -668,7 +668,7 @@ def test_stop_is_read_however_it_is_pressed(given: dict[str, object]) -> None:
     change = {"value": {"metadata": {"phone_number_id": "1"}, "messages": [item]}}
     body = json.dumps({"entry": [{"id": "W", "changes": [change]}]}).encode()
 
-    ((line,), odd) = whatsapp.read(body)
+    ((line,), odd) = whatsapp_lines.read(body)
 
     assert isinstance(line, lines.InboundLine)
     assert (line.text, line.from_address, line.provider_keys, odd) == ("STOP", TO, ("1",), 0)

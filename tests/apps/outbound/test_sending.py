@@ -36,6 +36,11 @@ async def test_every_code_of_the_policy_table_does_what_its_class_says(world: Wo
         codes,
     )
     await world.rows(
+        "insert into outbound.ownership (provider, key, tenant_id, proof, account, proven_by)"
+        " select 'whatsapp', code, 'acme', 'GRANT', true, 'tests' from unnest(%s::text[]) code",
+        codes,
+    )
+    await world.rows(
         "insert into outbound.template (tenant_id, template_code, language, category,"
         " provider_name, body) select 'acme', 't' || code, 'fr', 'UTILITY', code, 'Bonjour'"
         " from unnest(%s::text[]) code",
@@ -245,7 +250,7 @@ async def test_faults_of_the_network_and_odd_answers(world: World) -> None:
                 shown["attempts"][0]["createdAt"]
             )
             assert wait >= timedelta(seconds=119)
-        await world.rows("update outbound.sender set held_until = null")
+        await world.rows("update outbound.sender set held_until = null, outage_since = null, troubles = 0")
 
 
 async def test_a_provider_may_name_the_time_at_which_it_wants_to_be_asked_again(world: World) -> None:
@@ -410,7 +415,7 @@ async def test_a_lost_answer_of_the_other_providers_waits_for_a_callback_too(wor
     by_sms = await world.show(made["SMS"])
     assert by_sms["status"] == "DELIVERED"
     assert [each["status"] for each in by_sms["attempts"]] == ["SUCCESS"]
-    assert sorted(each.provider for each in world.providers.sent) == ["smtp", "smtp", "twilio"]
+    assert sorted(each.provider for each in world.providers.sent) == ["smtp", "twilio"], "mail is held"
 
 
 async def test_a_message_whose_job_is_gone_is_found_and_sent_or_cancelled(world: World) -> None:

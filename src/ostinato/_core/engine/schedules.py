@@ -37,6 +37,7 @@ Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 """A day on which a schedule with `at_time` fires."""
 
 RING = "@ticker"
+"""What `jobs.wake_after_commit` takes after schedules were written by a function of your own."""
 MAX_ARGS_BYTES = 260_000
 UPSERT_SECONDS = 60.0
 SET = 5_000

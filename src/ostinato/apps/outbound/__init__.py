@@ -10,17 +10,15 @@ from typing import Final
 
 from ostinato import App, Queue, Rate
 from ostinato.apps.outbound.alerts import ALERTS
+from ostinato.apps.outbound.model import RATES
 
 APP: Final = App(
     "outbound",
-    # 80 a second for one business number, a long number of Twilio, a polite mail server.
-    queues=(
-        Queue("outbound_whatsapp", key_rate=Rate(80, 1)),
-        Queue("outbound_sms", key_rate=Rate(10, 1)),
-        Queue("outbound_email", key_rate=Rate(20, 1)),
-    ),
+    queues=tuple(Queue(f"outbound_{channel.lower()}", key_rate=Rate(most, 1)) for channel, most in RATES.items()),
     jobs=("ostinato.apps.outbound.coop.jobs", "ostinato.apps.outbound.jobs", "ostinato.apps.outbound.round_notices"),
     settings="ostinato.apps.outbound.settings:OutboundSettings",
+    commands="ostinato.apps.outbound.commands:register",
+    secrets="ostinato.apps.outbound.senders.accounts:SECRETS",
     http="ostinato.apps.outbound.http:router",
     sql="ostinato.apps.outbound.schema:COMPONENT",
     sandbox="ostinato.apps.outbound.sandbox:Providers",

@@ -27,6 +27,14 @@ class TemplateRefused(OstinatoError):
     hint = "GET /api/v1/outbound/templates lists the templates and their variables."
 
 
+class SenderUnproven(OstinatoError):
+    """Nothing proves that the sender is the organisation's, or there is no account to send it with."""
+
+    code = "sender_unproven"
+    status = 422
+    hint = "POST /api/v1/outbound/senders/{id}/prove, or ask the administrator: ostinato outbound grant."
+
+
 class WindowClosed(OstinatoError):
     """Free text on WhatsApp is allowed only within 24 hours of the last inbound message."""
 
@@ -40,7 +48,7 @@ class MessageWrongState(OstinatoError):
 
     code = "message_wrong_state"
     status = 409
-    hint = "GET the message: only one that FAILED can be retried."
+    hint = "GET the message: only one that FAILED can be retried, and only one that is QUEUED cancelled."
 
 
 class Undeliverable(Exception):

@@ -1,4 +1,4 @@
-"""Declares the event that outbound emits, and emits it."""
+"""Declares the events that outbound emits, and emits them."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -20,6 +20,18 @@ class MessageStatus:
     reason: str | None = None
 
 
+@dataclass(frozen=True)
+class MessageReceived:
+    """Somebody wrote to a sender."""
+
+    inbound_id: int
+    channel: str
+    sender_id: int
+    kind: str
+    asked: str | None = None
+
+
+MESSAGE_RECEIVED: Final = APP.event("outbound.message_received", payload=MessageReceived)
 MESSAGE_STATUS: Final = APP.event("outbound.message_status", payload=MessageStatus)
 
 
@@ -39,3 +51,9 @@ async def emit_status(conn: Connection, message: Message, status: Status, reason
         correlation_id=message.correlation_id or f"outbound-{message.id}",
         subject=message.subject_id,
     )
+
+
+async def emit_received(conn: Connection, tenant_id: str, received: MessageReceived) -> None:
+    """Emit that somebody wrote: ids and what was asked for, neither who nor what. `GET /inbound` shows it."""
+    key = f"outbound-inbound:{received.inbound_id}"
+    await MESSAGE_RECEIVED.emit(conn, received, key=key, tenant=tenant_id)

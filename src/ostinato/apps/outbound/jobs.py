@@ -1,20 +1,24 @@
 """Runs the jobs of outbound: send, take callbacks, end consents, and tidy up."""
 
+from typing import Any
 from uuid import UUID
 
 from ostinato import Context, Done, Retry, Snooze
 from ostinato.apps.outbound import APP, store
-from ostinato.apps.outbound.consent import consents
+from ostinato.apps.outbound.consent import consents, erasure
 from ostinato.apps.outbound.coop.rules import irrelevance
 from ostinato.apps.outbound.errors import Undeliverable
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS
 from ostinato.apps.outbound.providers import PROVIDERS
+from ostinato.apps.outbound.providers.protocol import Outcome, Refused
 from ostinato.apps.outbound.providers.wire import Wire, unpooled
-from ostinato.apps.outbound.send import attempts, callbacks, fallbacks, holds, orphans, settle
+from ostinato.apps.outbound.send import attempts, callbacks, fallbacks, holds, orphans, outages, settle
+from ostinato.apps.outbound.senders import accounts
 from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.errors import SecretKeyMissing, SecretRefused
 
 MOST_RUNS = 200
-KEEP_DAYS = 30
+BATCH = 2000
 SUPPRESSION_YEARS = 3
 CALLBACKS = "outbound_callbacks"
 """The queue of what providers and recipients bring about; `outbound.add_callback` has it too."""
@@ -38,9 +42,20 @@ async def send(ctx: Context, message_id: UUID) -> Done | Snooze | None:
         case attempts.Dead(reason):
             raise Undeliverable(reason)
         case attempts.Go():
-            wire = Wire(await ctx.shared(unpooled), settings, step.now)
-            outcome = await PROVIDERS[step.content.sender.provider].send(step.content, wire)
+            outcome = await _sent(ctx, step, settings)
             return await settle.settle(ctx, step.message, step.content, outcome, settings)
+
+
+async def _sent(ctx: Context, step: attempts.Go, settings: OutboundSettings) -> Outcome:
+    """Send by the sender's own account, or by the installation's."""
+    sender = step.content.sender
+    try:
+        account = accounts.settings_of(ctx.vault, ctx.job.tenant_id, sender, settings)
+    except (SecretRefused, SecretKeyMissing) as error:  # nothing was sent: its account cannot be opened
+        return Refused("CREDENTIALS", error.message)
+    http = await ctx.shared(unpooled, settings.proxy_url, settings.ca_file)
+    wire = Wire(http, account, step.now)
+    return await PROVIDERS[sender.provider].send(step.content, wire)
 
 
 @APP.job(queue=CALLBACKS, retry=Retry(delays=(1, 5, 30, 300, 3600)))
@@ -51,8 +66,8 @@ async def take_callback(ctx: Context, callback_id: int) -> None:
         row = await store.first(conn, "callback", id=callback_id)
         if row is None or row["processed_at"] is not None:
             return
-        lines, odd = callbacks.read(row, settings)
-        done, ignored = await callbacks.apply(conn, lines, settings)
+        lines, odd = callbacks.read(row["provider"], callbacks.stored(row), settings)
+        done, ignored = await callbacks.apply(conn, lines, settings, only=row["tenant_id"])
         await store.run(conn, "end_callback", id=callback_id, lines=done, ignored=ignored + odd)
         ctx.result = {"applied": done, "ignored": ignored + odd}
 
@@ -80,6 +95,14 @@ async def fall_back(ctx: Context, message_id: UUID) -> None:
         ctx.result = await fallbacks.fall_back(conn, ctx.job.tenant_id, message_id, settings)
 
 
+@APP.job(queue=CALLBACKS, retry=Retry(delays=(5, 60, 300), max_attempts=MOST_RUNS))
+async def probe(ctx: Context, sender_id: int) -> Snooze | None:
+    """Have one message tried at a provider that was away, again and again until it answers."""
+    async with ctx.fenced() as conn:
+        wait = await outages.probe(conn, ctx.job.tenant_id, sender_id, ctx.settings(OutboundSettings))
+    return None if wait is None else Snooze(wait)
+
+
 @APP.job()
 async def expire_consents(ctx: Context) -> None:
     """End consents whose time is over."""
@@ -88,11 +111,31 @@ async def expire_consents(ctx: Context) -> None:
 
 
 @APP.job()
-async def prune(ctx: Context) -> None:
-    """Forget what nobody needs any more: callbacks, what people wrote, old suppressions."""
+async def forget(ctx: Context, subject_id: str) -> Snooze | None:
+    """Blank what was just being sent to a person who is erased, once it has ended."""
     async with ctx.transaction() as conn:
-        row = await store.one(conn, "prune", days=KEEP_DAYS, suppression_years=SUPPRESSION_YEARS)
-        ctx.result = {"forgotten": row["forgotten"]}
+        erased, is_over = await erasure.forget(conn, ctx.job.tenant_id, erasure.ACTOR, subject_id)
+        ctx.result = {"messages": erased}
+    return None if is_over else Snooze(erasure.AGAIN.total_seconds())
+
+
+@APP.job()
+async def prune(ctx: Context) -> None:
+    """Forget what nobody needs any more: callbacks, what people wrote, old suppressions, and old messages.
+
+    Messages go in batches, each by itself: a table of years is not held up by its first pruning.
+    """
+    settings = ctx.settings(OutboundSettings)
+    forgotten = 0
+    while settings.keep_message_days:
+        async with ctx.fenced() as conn:
+            row = await store.one(conn, "prune_messages", days=settings.keep_message_days, most=BATCH)
+        forgotten += row["forgotten"]
+        if row["forgotten"] < BATCH:
+            break
+    async with ctx.transaction() as conn:
+        row = await store.one(conn, "prune", days=settings.keep_days, suppression_years=SUPPRESSION_YEARS)
+        ctx.result = {"forgotten": row["forgotten"] + forgotten}
 
 
 @APP.job()
@@ -110,12 +153,12 @@ async def wake(
     sender_id: int | None = None,
     template_code: str | None = None,
     language: str | None = None,
+    quiet: bool = False,
 ) -> None:
-    """A sender or a template is free again: what waits for it goes now."""
+    """A sender or a template is free again, or the hours are others: what waits for it goes, or looks again, now."""
+    about: dict[str, Any] = {"sender_id": sender_id, "template_code": template_code, "language": language}
     async with ctx.transaction() as conn:
-        woken = await holds.wake(
-            conn, ctx.job.tenant_id, sender_id=sender_id, template_code=template_code, language=language, again=again
-        )
+        woken = await holds.wake(conn, ctx.job.tenant_id, **about, again=again, quiet=quiet)
         ctx.result = {"woken": woken}
 
 

@@ -1,10 +1,11 @@
 """Defines what outbound messages are made of: plain values, no database, no network."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 
@@ -14,6 +15,10 @@ class Channel(StrEnum):
     WHATSAPP = "WHATSAPP"
     SMS = "SMS"
     EMAIL = "EMAIL"
+
+
+RATES: Final = {Channel.WHATSAPP: 80, Channel.SMS: 10, Channel.EMAIL: 20}
+"""Messages a second of a sender: one business number, a long number of Twilio, a polite mail server."""
 
 
 class Status(StrEnum):
@@ -73,8 +78,20 @@ class ConsentSource(StrEnum):
     PROVIDER = "PROVIDER"
 
 
+def folded(channel: Channel, address: str) -> str:
+    """An address as it is compared: mail goes to the same person however its name is spelt.
+
+    Providers of mail ignore the case of the name, so a refusal of Ana@ is one of ana@ too. Numbers
+    are compared in E.164, in which they are stored.
+    """
+    return unicodedata.normalize("NFKC", address).casefold() if channel is Channel.EMAIL else address
+
+
 Validation = Literal["possible", "valid"]
 """Which telephone numbers are taken: all of a possible length, or those that are assigned."""
+
+OnUnknown = Literal["hold", "resend"]
+"""When nobody knows whether a message was sent: people decide, or it is sent again."""
 
 Mode = Literal["template", "text"]
 """A template, or free text: a session message on WhatsApp."""
@@ -98,6 +115,14 @@ class Organisation:
     """What confirms a STOP; None: nothing does."""
     help_reply: str | None = None
     start_reply: str | None = None
+    opens: time = time(8)
+    """From when to when messages go, every day."""
+    closes: time = time(21)
+    marketing_opens: time = time(8)
+    """The same for marketing, on working days and Saturdays."""
+    marketing_closes: time = time(20)
+    reminder_days: tuple[int, ...] = (-3, -1, 1, 7)
+    """When members of Coop Habitat are reminded, in days from the due date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +138,22 @@ class Sender:
     display: str
     held_until: datetime | None = None
     hold_reason: str | None = None
+    troubles: int = 0
+    """How often in a row its provider did not answer."""
+    outage_since: datetime | None = None
+    """Since when its provider is away; None: it is not."""
+    probed_by: UUID | str | None = None
+    """The message that tries a provider that was away."""
+    credentials: str | None = field(default=None, repr=False)
+    """What opens its own account, sealed; None: the installation's is used."""
+    hook: UUID | str | None = None
+    """The name under which the provider of its own account calls back."""
+    on_unknown: OnUnknown | None = None
+    """What is done when nobody knows whether something was sent; None: as its provider has it."""
+    rate: float | None = None
+    """Messages a second; None: as its channel has it."""
+    reply_to: str | None = None
+    """Where answers to its mail go; None: to itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +173,8 @@ class Template:
     components: tuple[dict[str, Any], ...] = ()
     """Header and buttons: type, format or sub_type, index, variable."""
     parameter_format: str = "NAMED"
+    html: str | None = None
+    """Of mail, the same for readers that show HTML; the body is its twin."""
     provider_status: str | None = None
     """The provider's last word about it; None: it said nothing."""
 
@@ -227,8 +270,12 @@ class Content:
     template: Template | None = None
     components: tuple[Mapping[str, Any], ...] = ()
     """The parts of a WhatsApp template, with its variables filled in."""
+    html: str | None = None
+    """The same for readers that show HTML."""
     unsubscribe: str | None = None
     """The one-click address, for bulk mail."""
+    unsubscribe_mail: str | None = None
+    """The mail address to which nothing needs to be written but a mail, for the same."""
     reply_to: str | None = None
     """The inbound message that a session message answers."""
 
@@ -269,4 +316,5 @@ class NewMessage:
     inbound_id: int | None = None
     """The inbound message that it answers; see `replies`."""
     not_after: datetime | None = None
-    run_at: datetime | None = None
+    send_at: datetime | None = None
+    """When it is to go; None: as soon as it may."""

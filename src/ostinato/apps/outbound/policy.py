@@ -54,11 +54,18 @@ class Ruling:
     """The template is not to be used any more."""
     alert: bool = False
     """Somebody should look."""
+    outage: bool = False
+    """No answer of the provider: it may be away, for all messages of the sender alike."""
 
 
 def retry(error_class: str, *delays: float, at_most: int | None = None) -> Ruling:
     """Try again, after the usual delays or others, a number of times or as often as others."""
     return Ruling(Kind.RETRY, error_class, delays, at_most)
+
+
+def away(error_class: str) -> Ruling:
+    """Try again, unless the provider is away: then its sender is held, and no attempt is used."""
+    return Ruling(Kind.RETRY, error_class, outage=True)
 
 
 def hold(error_class: str, seconds: float = QUARTER) -> Ruling:
@@ -77,8 +84,8 @@ def codes(ruling: Ruling, *numbers: int) -> dict[str, Ruling]:
 
 
 OURS: Final = {
-    "NETWORK": retry("network"),
-    "TIMEOUT": retry("timeout"),
+    "NETWORK": away("network"),
+    "TIMEOUT": away("timeout"),
     "UNKNOWN_OUTCOME": retry("timeout", 0.0),
     "BAD_ANSWER": retry("upstream"),
     "HTTP_401": hold("auth"),
@@ -89,7 +96,8 @@ OURS: Final = {
     "WINDOW_CLOSED": Ruling(Kind.CONVERT, "window_closed"),
     "TEMPLATE_INACTIVE": never("template_invalid"),
     "TEMPLATE_VARIABLES": never("template_invalid"),
-    "NO_SENDER": never("invalid_request"),
+    "NO_SENDER": never("permission"),
+    "CREDENTIALS": hold("auth"),
 }
 """What the codes of our own mean, whichever provider was asked."""
 

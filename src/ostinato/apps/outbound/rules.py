@@ -3,14 +3,24 @@
 Rules by their numbers in docs/specs/outbound.md: 1.1 consent, 4.2 retry, 4.3 callbacks, 5 window.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import ClassVar, Final, Literal
 
 from ostinato import idempotency
-from ostinato.apps.outbound.model import AttemptStatus, Channel, Consent, ConsentStatus, Status
+from ostinato.apps.outbound.model import (
+    RATES,
+    AttemptStatus,
+    Category,
+    Channel,
+    Consent,
+    ConsentStatus,
+    Purpose,
+    Status,
+    folded,
+)
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS, Kind, Ruling
 
 WINDOW: Final = timedelta(hours=24)
@@ -19,6 +29,8 @@ JITTER: Final = 0.1
 PAIR_BURST: Final = 45
 PAIR_SECONDS: Final = 6.0
 UNKNOWN: Final = "UNKNOWN_OUTCOME"
+AWAY_AFTER: Final = 3
+PROBE_DELAYS: Final = (5.0, 15.0, 60.0, 300.0, 900.0)
 REPLY_WITHIN: Final = timedelta(hours=1)
 
 CallbackStatus = Literal["sent", "delivered", "read", "failed"]
@@ -121,9 +133,40 @@ def consent_refusal(consent: Consent | None, to: str, now: datetime, *, suppress
     if consent.expires_at is not None and consent.expires_at <= now:
         return "CONSENT_EXPIRED"
     # It was given for an address, which may belong to somebody else by now.
-    if consent.address != to:
+    if folded(consent.channel, consent.address) != folded(consent.channel, to):
         return "CONSENT_OTHER_ADDRESS"
     return "CONSENT_SUPPRESSED" if suppressed else None
+
+
+def purpose_of(categories: Iterable[Category], asked: Purpose | None) -> Purpose | None:
+    """What a message is for; None: what was asked is less than one of its templates needs.
+
+    The category of a template decides: a MARKETING template is marketing, whatever a caller says of
+    it. A caller may ask for more (the consent and the hours of marketing), never for less.
+    """
+    needed = Purpose.MARKETING if Category.MARKETING in categories else Purpose.TRANSACTIONAL
+    if asked is None:
+        return needed
+    return None if needed is Purpose.MARKETING and asked is not needed else asked
+
+
+def is_away(in_a_row: int, *, certain: bool) -> bool:
+    """Whether a provider is away, after so many requests in a row that it did not answer.
+
+    One is enough where nothing could be written: a message that the provider stumbles over cannot
+    do that.
+    """
+    return certain or in_a_row >= AWAY_AFTER
+
+
+def probe_delay(probes: int) -> float:
+    """How many seconds a provider that is away is left alone, after so many that were tried."""
+    return PROBE_DELAYS[min(probes, len(PROBE_DELAYS) - 1)]
+
+
+def is_stale(at: datetime, refused_at: datetime | None) -> bool:
+    """Whether a grant is older than the last refusal: it changes nothing, whatever its source."""
+    return refused_at is not None and at <= refused_at
 
 
 def window_is_open(last_inbound: datetime | None, now: datetime) -> bool:
@@ -171,6 +214,16 @@ def callback_event(
             judged = attempt.alone and status in (Status.SENDING, Status.SENT)
             return "judge" if judged else "note"
     return None
+
+
+def takes_turns(channel: Channel, rate: float | None) -> bool:
+    """Whether a sender is slower than its channel: the engine's limit is the channel's."""
+    return rate is not None and rate < RATES[channel]
+
+
+def lanes(channel: Channel, rate: float | None) -> int:
+    """Over how many limits of its channel a sender that is faster is spread; the last part of its rate is left."""
+    return 1 if rate is None else max(1, int(rate // RATES[channel]))
 
 
 def pair_wait(tokens: float) -> float:

@@ -2,6 +2,8 @@
 
     POST /whatsapp/{phone_number_id}/messages                      as the WhatsApp Cloud API
     POST /twilio/2010-04-01/Accounts/{sid}/Messages.json           as Twilio
+    GET  /whatsapp/{phone_number_id}                               as Meta shows a number to its token
+    GET  /dns/resolve?name=…&type=TXT                              as a resolver
     SMTP on a port of its own                                      as a mail server
     PUT  /_sandbox/outbound             {"api": "http://…"}        where callbacks go
     GET  /_sandbox/outbound                                        what was taken, in order
@@ -58,6 +60,8 @@ class Providers(World):
         for each in self.stand_ins.values():
             for path, handler in each.routes.items():
                 self.router.post(path)(_endpoint(handler))
+            for path, handler in each.shown.items():
+                self.router.get(path)(_endpoint(handler))
 
     def settings(self, url: str) -> dict[str, str]:
         """Name the environment that leads the application here."""
@@ -66,6 +70,7 @@ class Providers(World):
             "timeout_seconds": "2",
             "unknown_hold_seconds": "5",
             "phone_validation": "possible",
+            "trusted_tenants": "*",
         }
         for each in self.stand_ins.values():
             values |= each.settings(url)
@@ -101,7 +106,7 @@ def _endpoint(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     """Serve a stand-in over HTTP."""
 
     async def answer(request: Request) -> Response:
-        reply = await handler(Asked(request.path_params, request.headers, await request.body()))
+        reply = await handler(Asked(request.path_params, request.headers, await request.body(), request.query_params))
         if reply is not None:
             return JSONResponse(reply.document, reply.status, dict(reply.headers))
         while (await request.receive())["type"] != "http.disconnect":

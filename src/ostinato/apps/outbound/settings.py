@@ -1,6 +1,9 @@
 """Declares the settings of outbound: OSTINATO_OUTBOUND_… or the table [outbound]."""
 
+from pathlib import Path
+
 from ostinato.apps.outbound.model import Validation
+from ostinato.errors import SettingsError
 from ostinato.settings import Section, section, setting
 
 
@@ -27,9 +30,24 @@ class OutboundSettings(Section):
     smtp_password: str = setting("", "With which password (a secret).")
     mail_domain: str = setting("localhost", "The domain of Message-IDs and return addresses.")
     bounce_secret: str = setting("", "What the mail server sends as X-Bounce-Secret with bounces (a secret).")
+    mailgun_signing_key: str = setting("", "What Mailgun signs its webhooks with (a secret), if it sends the mail.")
+    proxy_url: str = setting("", "An HTTP proxy through which providers are reached, such as http://proxy:3128.")
+    ca_file: str = setting("", "A file of certificates (PEM) that are trusted beside the usual ones.")
     token_secret: str = setting("", "Seals unsubscribe links and return addresses (a secret); needed for mail.")
     suppression_secret: str = setting(
         "", "Seals the list of those who opted out (a secret, for years); empty: token_secret does."
+    )
+    trusted_tenants: str = setting(
+        "",
+        "Tenants that may set up senders without a proof and use the accounts above, with commas between; * is all,"
+        " for an installation of one organisation.",
+    )
+    smtp_hosts: str = setting(
+        "", "Mail servers that senders with an account of their own may name beside smtp_host, with commas between."
+    )
+    dns_url: str = setting(
+        "https://dns.google/resolve",
+        "A resolver (DNS over HTTPS, JSON) that is asked for the record of a mail domain. Empty: nobody is asked.",
     )
     twilio_confirms: bool = setting(
         default=True, description="Whether Twilio answers STOP, HELP and START itself, as it does by default."
@@ -38,6 +56,12 @@ class OutboundSettings(Section):
     max_attempts: int = setting(5, "Attempts of a message in all.", low=1, high=6)
     unknown_hold_seconds: float = setting(
         300.0, "How long a callback is waited for when an answer was lost, before it is sent again.", low=0, high=86_400
+    )
+    keep_days: int = setting(
+        30, "Days for which callbacks and what people wrote are kept; providers repeat for a week.", low=8, high=3650
+    )
+    keep_message_days: int = setting(
+        0, "Days for which messages that ended are kept, and their keys known; 0: for good.", low=0, high=36_500
     )
     phone_validation: str = setting(
         "valid",
@@ -49,7 +73,21 @@ class OutboundSettings(Section):
     def __post_init__(self) -> None:
         """Check, and take a slash at the end of an address for none."""
         super().__post_init__()
+        if self.ca_file and not Path(self.ca_file).is_file():
+            raise SettingsError(
+                f"outbound.ca_file: there is no file {self.ca_file}", hint="Name a file of certificates in PEM."
+            )
         object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
+
+    def trusts(self, tenant_id: str) -> bool:
+        """Whether a tenant may name its senders without a proof."""
+        named = {each.strip() for each in self.trusted_tenants.split(",")}
+        return "*" in named or tenant_id in named
+
+    @property
+    def mail_servers(self) -> frozenset[str]:
+        """The mail servers that a sender's own account may name."""
+        return frozenset(each.strip().lower() for each in (self.smtp_host, *self.smtp_hosts.split(",")) if each.strip())
 
     @property
     def validation(self) -> Validation:

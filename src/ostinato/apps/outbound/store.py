@@ -96,7 +96,7 @@ async def note_audit(
 
 async def put_template(conn: Connection, tenant_id: str, **template: object) -> None:
     """Write a template, as `put_template` names its columns."""
-    await run(conn, "put_template", tenant_id=tenant_id, **template)
+    await run(conn, "put_template", tenant_id=tenant_id, **{"html": None, **template})
 
 
 async def organisation(conn: Connection, tenant_id: str) -> Organisation:

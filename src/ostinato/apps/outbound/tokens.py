@@ -40,6 +40,21 @@ def read_bounce_token(secret: str, token: str) -> UUID | None:
     return _known(secret, b"bounce", raw, SHORT_MAC_BYTES)
 
 
+def mailbox_token(secret: str, consent_id: UUID) -> str:
+    """Make the token of the mail address that ends one consent; lower case, as above."""
+    raw = consent_id.bytes + _mac(secret, b"mailbox", consent_id.bytes)[:SHORT_MAC_BYTES]
+    return base64.b32encode(raw).decode().rstrip("=").lower()
+
+
+def read_mailbox_token(secret: str, token: str) -> UUID | None:
+    """Return the consent that a mail address names; None: it is not one of ours."""
+    try:
+        raw = base64.b32decode(token.upper() + "=" * (-len(token) % 8))
+    except ValueError:
+        return None
+    return _known(secret, b"mailbox", raw, SHORT_MAC_BYTES)
+
+
 def _known(secret: str, what: bytes, raw: bytes, length: int) -> UUID | None:
     named, mac = raw[:ID_BYTES], raw[ID_BYTES:]
     expected = _mac(secret, what, named)[:length]

@@ -1,6 +1,7 @@
 """Normalises recipients as they are stored and compared: E.164 numbers, plain mail addresses."""
 
 import re
+import unicodedata
 from typing import Final
 
 import phonenumbers
@@ -20,7 +21,8 @@ _EMAIL = re.compile(
     r"@(?P<host>(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63})"
 )
 _SERVICE: Final = re.compile(r"MG[0-9a-fA-F]{32}")
-_SHORT: Final = re.compile(r"\d{3,6}")
+_PHONE_NUMBER_ID: Final = re.compile(r"[0-9]{5,20}")
+_SHORT: Final = re.compile(r"[0-9]{3,6}")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ]{0,10}")
 _LONGEST_EMAIL: Final = 254
 _LONGEST_LOCAL: Final = 64
@@ -48,12 +50,21 @@ def alike(channel: Channel, raw: str, region: str) -> str:
 def to_sender(channel: Channel, raw: str, region: str) -> str:
     """What a message is sent from: a mail address, or by SMS a number, a short one, a name.
 
-    A Messaging Service of Twilio is one too. The phone_number_id of WhatsApp is as Meta gives it.
+    A Messaging Service of Twilio is one too. WhatsApp has a phone_number_id, which becomes part of
+    an address: digits, and nothing else.
     """
     key = raw.strip()
     if channel is Channel.EMAIL:
         return to_email(key)
-    if channel is Channel.WHATSAPP or _SERVICE.fullmatch(key) or _SHORT.fullmatch(key):
+    if channel is Channel.WHATSAPP:
+        if not _PHONE_NUMBER_ID.fullmatch(key):
+            raise InvalidInput(
+                "this is no phone_number_id of WhatsApp",
+                hint="It is the number of 5 to 20 digits that Meta shows beside the telephone number.",
+                field="providerKey",
+            )
+        return key
+    if _SERVICE.fullmatch(key) or _SHORT.fullmatch(key):
         return key
     if _NAME.fullmatch(key) and not key.replace(" ", "").isdigit():
         return key
@@ -89,7 +100,7 @@ def to_number(raw: str, region: str, validation: Validation = "valid") -> str:
 
 def to_email(raw: str) -> str:
     """A mail address; its host in lower case, because hosts have no case."""
-    found = _EMAIL.fullmatch(raw.strip())
+    found = _EMAIL.fullmatch(unicodedata.normalize("NFKC", raw).strip())
     if found is None or len(found[0]) > _LONGEST_EMAIL or len(found["local"]) > _LONGEST_LOCAL:
         raise InvalidInput("the recipient is no mail address", hint="Write it as name@example.org.", field="to")
     return f"{found['local']}@{found['host'].lower()}"

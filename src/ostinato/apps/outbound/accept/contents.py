@@ -17,6 +17,8 @@ def check(new: NewMessage, template: Template | None, purpose: Purpose, settings
         raise InvalidInput(
             "a message has either a template or a text", hint="Send templateCode with variables, or text."
         )
+    if template is not None and texts.UNSUBSCRIBE in texts.used_in(template.body) | texts.used_in(template.html):
+        _check_link(new.channel, template, settings)
     if new.channel is Channel.EMAIL:
         _check_mail(new, template, purpose, settings)
     most = texts.longest(new.channel, template=False)
@@ -43,6 +45,18 @@ def filled(channel: Channel, template: Template, variables: Mapping[str, Any]) -
             template_code=template.code,
         )
     return text
+
+
+def _check_link(channel: Channel, template: Template, settings: OutboundSettings) -> None:
+    """Refuse a template with a link that could not be filled in."""
+    if channel is Channel.WHATSAPP:
+        raise TemplateRefused(
+            f"template {template.code} has {texts.UNSUBSCRIBE}, which WhatsApp would show as it is",
+            hint="There STOP ends marketing; or declare a variable for a link of your own.",
+            template_code=template.code,
+        )
+    if not settings.token_secret:
+        raise InvalidInput("a link to unsubscribe cannot be sealed", hint="Set OSTINATO_OUTBOUND_TOKEN_SECRET.")
 
 
 def _check_fallback(new: NewMessage, template: Template | None) -> None:

@@ -1,8 +1,9 @@
 """Accepts messages: each in one transaction, the caller's, and once for each key."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, timedelta
 from typing import Any, Final
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ from ostinato import database, idempotency, tenants
 from ostinato.apps.outbound import events, rules, store
 from ostinato.apps.outbound.accept import address, contents, texts
 from ostinato.apps.outbound.consent import suppressions
-from ostinato.apps.outbound.errors import TemplateRefused, WindowClosed
+from ostinato.apps.outbound.errors import SenderUnproven, TemplateRefused, WindowClosed
 from ostinato.apps.outbound.model import (
     Category,
     Channel,
@@ -33,15 +34,16 @@ ASKED: Final = Declaration(
     include=(
         *("channel", "to", "subject_id", "dossier_id", "template_code", "subject", "language"),
         *("purpose", "urgent", "sender_id", "variables", "text", "fallback_template", "fallback"),
-        "meta",
+        *("meta", "send_at"),
     )
 )
 """What two requests with one key are compared by: what was asked, not what came of it."""
 HASH_DIGITS: Final = 32
+LATEST: Final = timedelta(days=366)
 KEPT: Final = (
     *("idempotency_key", "dossier_id", "subject_id", "channel", "template_code", "subject"),
     *("urgent", "entity_type", "entity_id", "logical_event_id", "recipient_ref", "fallback_of"),
-    *("inbound_id", "not_after"),
+    *("inbound_id", "not_after", "send_at"),
 )
 """What is stored of a request as it was asked."""
 
@@ -84,10 +86,10 @@ async def accept(
     payload is the message of before.
     """
     chosen = await store.organisation(conn, tenant_id)
-    fingerprint = _fingerprint(new, chosen)
-    key = {"tenant_id": tenant_id, "idempotency_key": new.idempotency_key}
-    known = await store.first(conn, "message_by_key", **key)
-    if known is not None:
+    key = {"tenant_id": tenant_id, "idempotency_key": new.idempotency_key, "fields": _fingerprint(new, chosen)}
+    known = await store.one(conn, "message_by_key", **key)
+    fingerprint = known["sealed"]
+    if known["id"] is not None:
         return _same(known, fingerprint, lenient=lenient)
     plan = await _plan(conn, tenant_id, new, chosen, settings)
     refusal = await _refusal(conn, tenant_id, new, plan, settings)
@@ -109,7 +111,8 @@ async def queue(
     if row is None:
         return None
     message = store.made(Message, row)
-    await moves.enqueue_send(conn, message, run_at=new.run_at)
+    lanes = rules.lanes(plan.sender.channel, plan.sender.rate)
+    await moves.enqueue_send(conn, message, run_at=new.send_at, lanes=lanes)
     await store.note_message(conn, message, "NOTIFICATION_CREATED", actor, status=Status.QUEUED, note=new.template_code)
     await events.emit_status(conn, message, Status.QUEUED)
     return Accepted(message, is_new=True)
@@ -149,12 +152,16 @@ async def _note_refusal(
     )
 
 
-def _fingerprint(new: NewMessage, chosen: Organisation) -> dict[str, str]:
-    """Fingerprint a request, field by field, as the engine does for its own keys."""
+def _fingerprint(new: NewMessage, chosen: Organisation) -> str:
+    """Fingerprint a request, field by field, as the engine does for its own keys.
+
+    What is stored of it is sealed by `outbound.sealed`: all numbers of a country are hashed in minutes.
+    """
     asked = {name: getattr(new, name) for name in ASKED.include or ()}
+    asked["send_at"] = None if new.send_at is None else new.send_at.astimezone(UTC).isoformat()
     asked["to"] = address.alike(new.channel, new.to, chosen.region)
     found = ASKED.fingerprint(asked).fields
-    return {name: value[:HASH_DIGITS] for name, value in found.items()}
+    return json.dumps({name: value[:HASH_DIGITS] for name, value in found.items()})
 
 
 async def _plan(
@@ -164,21 +171,25 @@ async def _plan(
     language = new.language or chosen.language
     place = {"tenant_id": tenant_id, "language": language}
     template, text = await _template(conn, new.channel, new.template_code, new.variables, **place)
-    other = new.fallback_template
+    used, other = [template], new.fallback_template
     if other is not None:
         values = other.get("variables") or {}
-        await _template(conn, new.channel, str(other["code"]), values, **place)
-    purpose = new.purpose
-    if purpose is None:
-        marketing = template is not None and template.category is Category.MARKETING
-        purpose = Purpose.MARKETING if marketing else Purpose.TRANSACTIONAL
+        used.append((await _template(conn, new.channel, str(other["code"]), values, **place))[0])
+    purpose = _purpose([each for each in used if each is not None], new.purpose)
     contents.check(new, template, purpose, settings)
+    if new.send_at is not None and new.send_at > await database.now(conn) + LATEST:
+        raise InvalidInput("sendAt is more than a year away", hint="Ask for it later.", field="sendAt")
     row = await store.first(conn, "sender_for", tenant_id=tenant_id, channel=new.channel, id=new.sender_id)
     if row is None:
         raise InvalidInput(
             f"there is no sender for {new.channel}",
             hint="Add one: PUT /api/v1/outbound/senders.",
             channel=new.channel.value,
+        )
+    if not row["usable"]:
+        raise SenderUnproven(
+            f"nothing is sent by sender {row['id']}: it is not proven to be yours, or has no account",
+            sender_id=row["id"],
         )
     payload: dict[str, Any] = {
         "variables": dict(new.variables),
@@ -190,6 +201,20 @@ async def _plan(
     if new.channel is Channel.SMS:
         payload["segments"] = texts.segments(new.text or text)
     return Plan(to, language, purpose, store.made(Sender, row), payload)
+
+
+def _purpose(templates: Sequence[Template], asked: Purpose | None) -> Purpose:
+    """What a message is for; refuses one whose template is for marketing, and which says less."""
+    found = rules.purpose_of([each.category for each in templates], asked)
+    if found is None:
+        codes = [each.code for each in templates if each.category is Category.MARKETING]
+        raise TemplateRefused(
+            f"template {codes[0]} is MARKETING, and the message says {asked}",
+            hint="Leave purpose out: the category of the template decides, and marketing needs its own consent.",
+            template_code=codes[0],
+            purpose=str(asked),
+        )
+    return found
 
 
 async def _template(
@@ -218,7 +243,7 @@ async def _refusal(
         subject_id=new.subject_id,
         channel=new.channel,
         purpose=plan.purpose,
-        address_mac=suppressions.mac(settings, tenant_id, new.channel, plan.to),
+        address_macs=suppressions.macs(settings, tenant_id, new.channel, plan.to),
     )
     now = await database.now(conn)
     consent = None if row is None else store.made(Consent, row)
@@ -249,11 +274,15 @@ def _columns(tenant_id: str, new: NewMessage, plan: Plan, fingerprint: Mapping[s
 
 def _same(row: store.Row, fingerprint: Mapping[str, str], *, lenient: bool) -> Accepted:
     """Return the message of a key that was used before; raises `IdempotencyConflict`."""
+    if not row["to_address"]:  # its person was erased: nothing is left to compare, and nothing is sent again
+        return Accepted(store.made(Message, row), is_new=False)
     before, now = json.loads(row["fingerprint"]), dict(fingerprint)
     if "sender_id" not in before:  # of an earlier release, which compared what came of them
         for name in ("language", "purpose", "sender_id"):
             before.pop(name, None)
             now.pop(name)
+    if "send_at" not in before:  # of a release before there were times to ask for
+        now.pop("send_at", None)
     fields = idempotency.differing(before, now)
     if fields and not lenient:
         raise IdempotencyConflict(

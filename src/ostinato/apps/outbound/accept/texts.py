@@ -1,5 +1,6 @@
 """Checks templates and their variables for accepted messages, and fills them in for sent ones."""
 
+import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -23,6 +24,10 @@ _GSM_TWICE: Final = frozenset("€[]{}~\\^|\f")
 _GSM_ONE, _GSM_PART, _UCS_ONE, _UCS_PART = 160, 153, 70, 67
 
 
+UNSUBSCRIBE: Final = "unsubscribe_url"
+"""The one variable that nobody gives: the address at which the reader ends the consent."""
+
+
 def used_in(text: str | None) -> set[str]:
     """The variables of a text."""
     return set(_PLACE.findall(text or ""))
@@ -35,14 +40,20 @@ def longest(channel: Channel, *, template: bool) -> int:
 
 
 def check_declared(
-    body: str, subject: str | None, variables: Sequence[Mapping[str, Any]], parts: Sequence[Mapping[str, Any]] = ()
+    body: str,
+    subject: str | None,
+    variables: Sequence[Mapping[str, Any]],
+    parts: Sequence[Mapping[str, Any]] = (),
+    markup: str | None = None,
 ) -> None:
     """Refuse a template whose text, parts and variables do not fit together."""
     declared = [str(each["name"]) for each in variables]
     if len(set(declared)) != len(declared):
         raise TemplateRefused("a variable is declared twice")
     components.check(parts, variables)
-    written = used_in(body) | used_in(subject)
+    if UNSUBSCRIBE in declared:
+        raise TemplateRefused(f"{UNSUBSCRIBE} is not declared: it is filled in for each recipient")
+    written = (used_in(body) | used_in(markup)) - {UNSUBSCRIBE} | used_in(subject)
     media = {str(each["name"]) for each in variables if each.get("kind") == "media"}
     if written & media:
         raise TemplateRefused("a media variable is not for a text", media=sorted(written & media))
@@ -79,6 +90,9 @@ def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str,
             faults += [f"{name} {fault}"] if fault else []
             found.append((name, value))
             continue
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            faults.append(f"{name} is neither a text nor a number")
+            continue
         text = str(value)
         most = int(variable.get("max_length") or LONGEST_VALUE)
         if len(text) > most:
@@ -97,6 +111,11 @@ def filled_in(text: str, values: Iterable[tuple[str, Any]]) -> str:
     """A text with its variables in their places."""
     named = dict(values)
     return _PLACE.sub(lambda found: str(named.get(found[1], "")), text)
+
+
+def filled_in_html(text: str, values: Iterable[tuple[str, Any]]) -> str:
+    """The same of HTML: a value is text, whatever is in it."""
+    return filled_in(text, [(name, html.escape(str(value))) for name, value in values])
 
 
 def segments(text: str) -> int:

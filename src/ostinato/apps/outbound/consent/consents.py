@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from ostinato import database, machines
-from ostinato.apps.outbound import store
+from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.consent import suppressions
 from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.errors import ConsentProofRequired
@@ -55,6 +55,8 @@ class Recorded:
 
     id: UUID
     status: ConsentStatus
+    reason: str | None = None
+    """Why what was said changed nothing: OLDER_THAN_REFUSAL."""
 
 
 async def record(conn: Connection, tenant_id: str, actor: str, given: Given, settings: OutboundSettings) -> Recorded:
@@ -63,31 +65,53 @@ async def record(conn: Connection, tenant_id: str, actor: str, given: Given, set
         raise ConsentProofRequired("a consent was to be granted without a proof")
     key = {"tenant_id": tenant_id, "subject_id": given.subject_id}
     place = {**key, "channel": given.channel, "purpose": given.purpose}
-    fresh = uuid4()
-    await store.run(conn, "add_consent", **place, id=fresh, address=given.address)
+    await store.run(conn, "add_consent", **place, id=uuid4(), address=given.address)
     consent = store.made(Consent, await store.one(conn, "lock_consent", **place))
     now = await database.now(conn)
-    at = given.occurred_at or now
-    before = consent.status
-    ended = Ended(given.source, actor, given.proof, at)
-    if given.status is ConsentStatus.GRANTED:
-        await _grant(conn, tenant_id, consent, given, at=at, actor=actor)
-        kind = "RENEWED" if before is ConsentStatus.GRANTED else "GRANTED"
-        if given.source is ConsentSource.IMPORT and before is not ConsentStatus.GRANTED:
-            kind = "IMPORTED"
-    elif given.status is ConsentStatus.PENDING:
-        kind = "REQUESTED"
-    else:
-        kind = given.status.value
-        await _end(conn, tenant_id, consent, given.status, ended, now=now)
-    if given.status is ConsentStatus.GRANTED and given.source is not ConsentSource.IMPORT:
-        # A person's own word lifts what a person refused there before; an old list does not.
-        where = Place(tenant_id, given.channel, given.address, (given.purpose,))
-        await suppressions.lift(conn, where, settings, at)
+    ended = Ended(given.source, actor, given.proof, given.occurred_at or now)
+    reason = None
+    match given.status:
+        case ConsentStatus.GRANTED:
+            kind, reason = await _granted(conn, tenant_id, consent, given, ended, settings)
+        case ConsentStatus.PENDING:
+            kind = "REQUESTED"
+        case _:
+            kind = given.status.value
+            await _end(conn, tenant_id, consent, given.status, ended, now=now)
+            await _suppress(conn, tenant_id, consent, given, ended, settings)
     row = await store.one(conn, "lock_consent", **place)
     after = ConsentStatus(row["status"])
     await _prove(conn, tenant_id, consent, kind, after, ended=ended)
-    return Recorded(consent.id, after)
+    return Recorded(consent.id, after, reason)
+
+
+async def _granted(  # noqa: PLR0917 - what was there, what is said, and who says it
+    conn: Connection, tenant_id: str, consent: Consent, given: Given, ended: Ended, settings: OutboundSettings
+) -> tuple[str, str | None]:
+    """Grant a consent, unless a later word refused it; what the proof calls it, and why not."""
+    renewed = consent.status is ConsentStatus.GRANTED
+    kind = "RENEWED" if renewed else "IMPORTED" if given.source is ConsentSource.IMPORT else "GRANTED"
+    at = ended.occurred_at or await database.now(conn)
+    where = Place(tenant_id, given.channel, given.address, (given.purpose,))
+    told = await store.one(conn, "last_refusal", tenant_id=tenant_id, consent_id=consent.id)
+    refusals = [each for each in (told["at"], await suppressions.since(conn, where, settings)) if each is not None]
+    if rules.is_stale(at, max(refusals, default=None)):
+        return kind, "OLDER_THAN_REFUSAL"
+    await _grant(conn, tenant_id, consent, given, at=at, actor=ended.actor)
+    if given.source is not ConsentSource.IMPORT:
+        # A person's own word lifts what a person refused there before; an old list does not.
+        await suppressions.lift(conn, where, settings, at)
+    return kind, None
+
+
+async def _suppress(  # noqa: PLR0917 - as above
+    conn: Connection, tenant_id: str, consent: Consent, given: Given, ended: Ended, settings: OutboundSettings
+) -> None:
+    """Remember a refusal as a STOP is: for the address that is named, and the one that was allowed."""
+    since = ended.occurred_at or await database.now(conn)
+    for address in sorted({given.address, consent.address} - {""}):
+        where = Place(tenant_id, given.channel, address, (given.purpose,))
+        await suppressions.add(conn, where, settings, source=ended.source, since=since)
 
 
 async def revoke(conn: Connection, tenant_id: str, consent: Consent, ended: Ended) -> int:
@@ -99,6 +123,26 @@ async def revoke(conn: Connection, tenant_id: str, consent: Consent, ended: Ende
     dated = replace(ended, occurred_at=ended.occurred_at or now)
     await _prove(conn, tenant_id, consent, "REVOKED", ConsentStatus.REVOKED, ended=dated)
     return cancelled
+
+
+async def unsubscribe(  # noqa: PLR0917 - who, by what, and of whom
+    conn: Connection,
+    consent_id: UUID,
+    source: ConsentSource,
+    proof: Mapping[str, Any],
+    settings: OutboundSettings,
+    only: str | None = None,
+) -> bool:
+    """End the consent that a link or a mail address names; whether there is one."""
+    row = await store.first(conn, "consent_of_id", id=consent_id)
+    if row is None or only not in (None, row["tenant_id"]):
+        return False
+    names = ("tenant_id", "subject_id", "channel", "purpose")
+    consent = store.made(Consent, await store.one(conn, "lock_consent", **{name: row[name] for name in names}))
+    place = Place(row["tenant_id"], consent.channel, consent.address, (consent.purpose,))
+    await suppressions.add(conn, place, settings, source=source, since=await database.now(conn))
+    await revoke(conn, row["tenant_id"], consent, Ended(source, "recipient", proof))
+    return True
 
 
 async def revoke_address(conn: Connection, place: Place, ended: Ended, settings: OutboundSettings) -> tuple[int, int]:

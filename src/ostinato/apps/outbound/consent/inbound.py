@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Any
 
-from ostinato.apps.outbound import store
+from ostinato.apps.outbound import events, store
 from ostinato.apps.outbound.consent import consents, replies, suppressions
 from ostinato.apps.outbound.consent.consents import Ended
 from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.consent.words import Asked, asked
 from ostinato.apps.outbound.model import ConsentSource, Purpose
 from ostinato.apps.outbound.providers import PROVIDERS
-from ostinato.apps.outbound.providers.lines import NO_TIME, InboundLine, PreferenceLine
+from ostinato.apps.outbound.providers.lines import NO_TIME, InboundLine, PreferenceLine, UnsubscribeLine
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.observe import get_logger
@@ -20,9 +20,9 @@ ACTOR = "outbound.callback"
 log = get_logger("outbound")
 
 
-async def came_in(conn: Connection, line: InboundLine, settings: OutboundSettings) -> int:
+async def came_in(conn: Connection, line: InboundLine, settings: OutboundSettings, only: str | None = None) -> int:
     """An inbound message: it opens the window, and may end or restore consent."""
-    sender = await _sender_of(conn, line.provider, line.provider_keys)
+    sender = await _sender_of(conn, line.provider, line.provider_keys, only)
     if sender is None:
         log.info("inbound_of_nobody", provider=line.provider)
         return 0
@@ -44,6 +44,9 @@ async def came_in(conn: Connection, line: InboundLine, settings: OutboundSetting
     )
     if row is None:
         return 0
+    channel = PROVIDERS[line.provider].channel
+    told = events.MessageReceived(row["id"], channel.value, sender["id"], line.kind, wish)
+    await events.emit_received(conn, tenant_id, told)
     proof = {"provider_message_id": line.provider_message_id, "text": (line.text or "")[:200]}
     ended = Ended(PROVIDERS[line.provider].source, ACTOR, proof, line.at)
     if wish is not None:
@@ -84,9 +87,7 @@ async def _grant_wish(
             found, done = {"restored": restored or 0}, bool(restored)
         case Asked.HELP:
             pass
-    told = {"provider_message_id": ended.proof.get("provider_message_id")}
-    details = {"channel": channel, **found, **told}
-    await store.note_audit(conn, tenant_id, action, ACTOR, details=details)
+    await store.note_audit(conn, tenant_id, action, ACTOR, details={"channel": channel, **found})
     return done
 
 
@@ -98,23 +99,46 @@ async def _restore(conn: Connection, place: Place, ended: Ended, settings: Outbo
     return await consents.restore(conn, place, ended, settings)
 
 
-async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSettings) -> int:
+async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSettings, only: str | None = None) -> int:
     """The provider passes on that somebody wants no marketing, or wants it again."""
-    sender = await _sender_of(conn, line.provider, (line.provider_key,))
+    sender = await _sender_of(conn, line.provider, (line.provider_key,), only)
     if sender is None:
         return 0
     tenant_id = str(sender["tenant_id"])
     told = "stop" if line.stop else "resume"
-    name = f"preference:{line.from_address}"
+    channel = PROVIDERS[line.provider].channel
+    # What stands for the number, not the number: lines are kept for a month, whoever is erased.
+    name = f"preference:{suppressions.mac(settings, tenant_id, channel, line.from_address).hex()}"
     if not await is_new(conn, tenant_id, line.provider, name, told, at=line.at):
         return 0
     address = await _address_of(conn, sender, line.from_address)
     ended = Ended(ConsentSource.PROVIDER, ACTOR, {"user_preferences": told}, line.at)
-    channel = PROVIDERS[line.provider].channel
     place = Place(tenant_id, channel, address, (Purpose.MARKETING,))
     end = consents.revoke_address if line.stop else _restore
     await end(conn, place, ended, settings)
     return 1
+
+
+async def unsubscribed(
+    conn: Connection, line: UnsubscribeLine, settings: OutboundSettings, only: str | None = None
+) -> int:
+    """Somebody wrote to the address in List-Unsubscribe."""
+    proof = {"list_unsubscribe": "mailto"}
+    source = ConsentSource.EMAIL_LINK
+    return int(await consents.unsubscribe(conn, line.consent_id, source, proof, settings, only))
+
+
+async def tenant_of(
+    conn: Connection, line: InboundLine | PreferenceLine | UnsubscribeLine, only: str | None
+) -> str | None:
+    """Whom somebody's word is for, as far as it names that; with `only`, no other tenant."""
+    if isinstance(line, UnsubscribeLine):
+        row = await store.one(conn, "tenant_of_consent", id=line.consent_id)
+    else:
+        keys = list(line.provider_keys) if isinstance(line, InboundLine) else [line.provider_key]
+        row = await store.one(conn, "tenant_of_sender", provider=line.provider, keys=keys, only=only)
+    found: str | None = row["tenant_id"]
+    return found if only in (None, found) else None
 
 
 async def is_new(
@@ -126,10 +150,10 @@ async def is_new(
     return bool(await store.rows(conn, "add_callback_line", **key, **line))
 
 
-async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...]) -> Row | None:
-    """Which of our senders it was for."""
+async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...], only: str | None) -> Row | None:
+    """Which of our senders it was for; with `only`, of that tenant's, whose account signed it."""
     for key in keys:
-        row = await store.first(conn, "sender_of_provider", provider=provider, provider_key=key)
+        row = await store.first(conn, "sender_of_provider", provider=provider, provider_key=key, only=only)
         if row is not None:
             return row
     return None

@@ -1,6 +1,7 @@
 """Decides for Coop Habitat which event makes which message, when, and whether it still matters."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -39,16 +40,26 @@ class Step:
 
 
 CALL: Final = Step("CALL", 0, "EVT_COOP_CALL_FOR_FUNDS")
-STEPS: Final = {
-    step.name: step
-    for step in (
-        Step("REMINDER_J-3", -3, "EVT_COOP_PAYMENT_REMINDER"),
-        Step("REMINDER_J-1", -1, "EVT_COOP_PAYMENT_REMINDER"),
-        Step("LATE_J+1", 1, "EVT_COOP_PAYMENT_LATE"),
-        Step("LATE_J+7", 7, "EVT_COOP_PAYMENT_LATE"),
-    )
-}
-"""The timers of a contribution."""
+_NAMED: Final = re.compile(r"(?:REMINDER_J-|LATE_J\+)([1-9][0-9]{0,2})")
+
+
+def step_of(days: int) -> Step:
+    """The message so many days from the due date: a reminder before it, a follow-up after it."""
+    if days < 0:
+        return Step(f"REMINDER_J{days}", days, "EVT_COOP_PAYMENT_REMINDER")
+    return Step(f"LATE_J+{days}", days, "EVT_COOP_PAYMENT_LATE")
+
+
+def step_named(name: str) -> Step | None:
+    """The step of a timer; None: there is none of that name."""
+    found = _NAMED.fullmatch(name)
+    return None if found is None else step_of(int(found[1]) * (-1 if name.startswith("R") else 1))
+
+
+def first_late(days: Iterable[int]) -> Step | None:
+    """The step with which a contribution is overdue; None: the organisation follows up on none."""
+    late = sorted(each for each in days if each > 0)
+    return step_of(late[0]) if late else None
 
 
 def local_time(step: Step, due: date, at: time) -> datetime:

@@ -6,14 +6,14 @@ and writes new ones, in the transaction of the change.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from ostinato import schedules
+from ostinato import jobs, schedules
 from ostinato.apps.outbound.coop import rules
-from ostinato.apps.outbound.coop.rules import CALL, CONTRIBUTION, EVENTS, OPEN, STEPS, Step
+from ostinato.apps.outbound.coop.rules import CALL, CONTRIBUTION, EVENTS, OPEN, Step
 from ostinato.apps.outbound.surface import (
     Accepted,
     Blocked,
@@ -34,13 +34,12 @@ from ostinato.apps.outbound.surface import (
 )
 from ostinato.database import Queries
 from ostinato.errors import NotFound, OstinatoError
-from ostinato.schedules import Schedule
 
 QUERIES: Final = Queries("ostinato.apps.outbound.coop")
-KIND = "outbound.coop_step"
 ACTOR = "outbound.coop"
 NO_LONGER = "no longer relevant"
 WITHDRAWN = "NO_LONGER_RELEVANT"
+PAGE = 200
 MOST_TURNS = 20
 """A date that is moved to and fro makes another message each time, but not for ever."""
 
@@ -106,9 +105,23 @@ async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) 
     return is_open
 
 
-async def _cancel(conn: Connection, tenant_id: str, contribution_id: str) -> None:
+async def replan(conn: Connection, tenant_id: str, after: str) -> str | None:
+    """Write the timers of a page of open contributions anew; the last of them, None: it was the last page."""
+    rows = await QUERIES.rows(conn, "open_contributions", tenant_id=tenant_id, after=after, most=PAGE)
+    for row in rows:
+        names = [each.name for each in fields(Contribution)]
+        await _forget_timers(conn, tenant_id, row["id"])
+        await _write_timers(conn, tenant_id, Contribution(**{name: row[name] for name in names}))
+    return str(rows[-1]["id"]) if len(rows) == PAGE else None
+
+
+async def _forget_timers(conn: Connection, tenant_id: str, contribution_id: str) -> None:
     for each in await schedules.list_(conn, key=_key(contribution_id), tenant_id=tenant_id):
         await schedules.delete(conn, each.name, tenant_id=tenant_id)
+
+
+async def _cancel(conn: Connection, tenant_id: str, contribution_id: str) -> None:
+    await _forget_timers(conn, tenant_id, contribution_id)
     about = (CONTRIBUTION, contribution_id)
     await withdraw(conn, tenant_id, about, reason=WITHDRAWN, actor=ACTOR)
 
@@ -116,33 +129,16 @@ async def _cancel(conn: Connection, tenant_id: str, contribution_id: str) -> Non
 async def _write_timers(conn: Connection, tenant_id: str, new: Contribution) -> None:
     """The steps that are still to come: late creation makes no burst of reminders."""
     chosen = await organisation(conn, tenant_id)
-    due = []
-    for step in STEPS.values():
+    due: dict[str, datetime] = {}
+    for step in map(rules.step_of, chosen.reminder_days):
         local = rules.local_time(step, new.due_date, chosen.notice_time)
         at, now = await _instant(conn, local, chosen)
         if at > now:
-            due.append(_schedule(tenant_id, new, step, local, chosen))
+            due[step.name] = local
     if due:
-        await schedules.upsert_many(conn, due)
-
-
-def _schedule(tenant_id: str, new: Contribution, step: Step, local: datetime, chosen: Organisation) -> Schedule:
-    logical = rules.logical_id(step.name, new.due_date, new.plan_version)
-    return Schedule(
-        f"coop:{new.id}:{logical}",
-        KIND,
-        {
-            "contribution_id": new.id,
-            "step": step.name,
-            "due_date": new.due_date.isoformat(),
-            "plan_version": new.plan_version,
-        },
-        at=local,
-        zone=chosen.zone,
-        key=_key(new.id),
-        tenant_id=tenant_id,
-        catch_up="last",
-    )
+        what: dict[str, Any] = {"steps": list(due), "times": list(due.values()), "zone": chosen.zone}
+        await QUERIES.run(conn, "start_timers", tenant_id=tenant_id, contribution_id=new.id, **what)
+        jobs.wake_after_commit(schedules.RING)
 
 
 async def take_step(
@@ -157,11 +153,12 @@ async def take_step(
 ) -> str:
     """Make the message of a timer that fired, or say why not; "overdue" is to be emitted."""
     row = await QUERIES.first(conn, "contribution", tenant_id=tenant_id, id=contribution_id)
-    if row is None or not _is_current(row, due, plan_version):
+    chosen = await organisation(conn, tenant_id)
+    if row is None or not _is_current(row, due, plan_version) or step.days not in chosen.reminder_days:
         return NO_LONGER
     if not step.reminds:
         await QUERIES.run(conn, "set_late", tenant_id=tenant_id, id=contribution_id)
-    if step.name == "LATE_J+1":
+    if step == rules.first_late(chosen.reminder_days):
         return "overdue"
     return await about_contribution(conn, tenant_id, row, step, settings)
 
@@ -210,7 +207,10 @@ async def notify(
         due = date.fromisoformat(payload["due_date"])
         if row is None or not _is_current(row, due, int(payload["plan_version"])):
             return [NO_LONGER]  # the event waited, and something newer was emitted since
-        step = CALL if event_type.endswith("DUE_CREATED") else STEPS["LATE_J+1"]
+        step = CALL
+        if event_type == "EVT_COOP_CONTRIBUTION_OVERDUE":
+            days = (await organisation(conn, tenant_id)).reminder_days
+            step = rules.first_late(days) or rules.step_of(1)
         return [await about_contribution(conn, tenant_id, row, step, settings)]
     template = EVENTS[event_type]
     about, variables = _about(event_type, payload)

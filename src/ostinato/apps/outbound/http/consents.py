@@ -13,12 +13,11 @@ from pydantic import AwareDatetime, Field
 from ostinato import database
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import address
-from ostinato.apps.outbound.consent import consents, erasure, suppressions
-from ostinato.apps.outbound.consent.consents import Ended, Given, Recorded
+from ostinato.apps.outbound.consent import consents, erasure
+from ostinato.apps.outbound.consent.consents import Given, Recorded
 from ostinato.apps.outbound.consent.erasure import Erased
-from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.errors import ConsentProofRequired
-from ostinato.apps.outbound.model import Channel, Consent, ConsentSource, ConsentStatus, Purpose
+from ostinato.apps.outbound.model import Channel, ConsentSource, ConsentStatus, Purpose
 from ostinato.apps.outbound.permissions import CONSENT, ERASE, READ
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Row
@@ -152,17 +151,9 @@ async def unsubscribe(request: Request, token: str) -> Response:
     if tenant_id is None:
         raise NotFound("there is nothing to unsubscribe from by this link")
     async with client.for_tenant(tenant_id).transaction() as conn:
-        row = await store.first(conn, "consent_of_id", id=consent_id)
-        if row is None:
+        proof = {"list_unsubscribe": ONE_CLICK}
+        if not await consents.unsubscribe(conn, consent_id, ConsentSource.EMAIL_LINK, proof, settings):
             raise NotFound("there is nothing to unsubscribe from by this link")
-        names = ("tenant_id", "subject_id", "channel", "purpose")
-        held = await store.one(conn, "lock_consent", **{name: row[name] for name in names})
-        consent = store.made(Consent, held)
-        ended = Ended(ConsentSource.EMAIL_LINK, "recipient", {"list_unsubscribe": ONE_CLICK})
-        place = Place(row["tenant_id"], consent.channel, consent.address, (consent.purpose,))
-        now = await database.now(conn)
-        await suppressions.add(conn, place, settings, source=ended.source, since=now)
-        await consents.revoke(conn, row["tenant_id"], consent, ended)
     return PlainTextResponse("Vous êtes désabonné.")
 
 

@@ -1,12 +1,17 @@
 """Takes callbacks: the signature is checked over the raw bytes, then these are stored.
 
-Answered as soon as the bytes and their job are committed. What is not signed as it should be is
+Answered as soon as the bytes and their job are committed, and what people wrote is applied: a job
+applies the rest. What is not signed as it should be is
 refused, counted and alerted; nothing of it is stored. Where a provider calls back, and how that is
 signed, is in its file of `providers`.
 """
 
+import base64
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import NamedTuple
 
+import psycopg
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
@@ -15,8 +20,19 @@ from ostinato.apps.outbound import store
 from ostinato.apps.outbound.jobs import CALLBACKS
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.protocol import JSON, Hook, Posted
+from ostinato.apps.outbound.send import callbacks
+from ostinato.apps.outbound.senders import accounts
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.errors import Forbidden, HeaderMissing, SignatureMismatch, SignatureRefused
+from ostinato.errors import (
+    Forbidden,
+    HeaderMissing,
+    OstinatoError,
+    SecretKeyMissing,
+    SecretRefused,
+    SignatureMismatch,
+    SignatureRefused,
+)
+from ostinato.jobs import Client
 from ostinato.observe import get_logger
 from ostinato.web import Router, client_of
 
@@ -35,24 +51,80 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
         query = f"?{request.url.query}" if request.url.query else ""
         # As the provider knows the address, in front of any proxy: it may have signed it.
         url = f"{settings.public_url}{request.url.path}{query}"
-        posted = Posted(url, await request.body(), request.headers.get(hook.header))
-        if not hook.is_signed(posted, settings):
+        posted = Posted(url, await request.body(), _signature(request, hook))
+        whose = await _account(request, provider, settings)
+        if whose is None or not hook.is_signed(posted, whose.settings):
             raise await _refused(request, provider, posted)
         async with client.transaction() as conn:  # the bytes and the job that reads them
             await tenants.enter_flow(conn)
-            await store.one(
+            row = await store.one(
                 conn,
                 "add_callback",
                 provider=provider,
                 url=url,
                 content_type=request.headers.get("content-type"),
                 body=posted.body,
+                tenant_id=whose.tenant_id,
             )
         client.ring(CALLBACKS)
+        came = replace(posted, received_at=row["received_at"])
+        await _hear(client, row["id"], provider, came, settings, whose.tenant_id)
         text, media_type = hook.answer
         return Response(text, media_type=media_type)
 
     return take
+
+
+def _signature(request: Request, hook: Hook) -> str | None:
+    """Read what signs a callback: its header, or the password of those who can send nothing else."""
+    found = request.headers.get(hook.header)
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if found is not None or not hook.basic or scheme.lower() != "basic":
+        return found
+    try:
+        return base64.b64decode(given, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return None
+
+
+class Account(NamedTuple):
+    """Whose account calls back: the installation's, or that of a tenant's sender."""
+
+    settings: OutboundSettings
+    tenant_id: str | None = None
+
+
+async def _account(request: Request, provider: str, settings: OutboundSettings) -> Account | None:
+    """Find whose account the address names; None: nobody's, or it cannot be opened."""
+    named = request.query_params.get("account")
+    if named is None:
+        return Account(settings)
+    client = client_of(request)
+    async with client.connection() as conn:
+        found = await accounts.of_hook(conn, provider, named)
+    if found is None:
+        return None
+    try:
+        return Account(found.opened(client.settings.vault, settings), found.tenant_id)
+    except (SecretRefused, SecretKeyMissing) as error:
+        log.warning("account_not_opened", provider=provider, error_code=type(error).code)
+        return None
+
+
+async def _hear(  # noqa: PLR0917 - which callback, what it says, and who signed it
+    client: Client, callback_id: int, provider: str, posted: Posted, settings: OutboundSettings, only: str | None
+) -> None:
+    """Apply what a person wrote, STOP above all, before the provider is answered.
+
+    Statuses wait for their turn, of which there may be 200,000; a person does not. If it cannot be
+    done now, it is not lost: the callback is stored, and its job applies all of it.
+    """
+    try:
+        heard = callbacks.read(provider, posted, settings)
+        if callbacks.words_of(heard.lines):
+            await callbacks.hear(client, callback_id, heard, settings, only)
+    except (OstinatoError, psycopg.Error) as error:
+        log.warning("callback_heard_later", provider=provider, error_code=type(error).__name__)
 
 
 async def _refused(request: Request, provider: str, posted: Posted) -> SignatureRefused:
@@ -66,14 +138,15 @@ async def _refused(request: Request, provider: str, posted: Posted) -> Signature
     return SignatureMismatch(f"a callback of {provider} is not signed with our secret")
 
 
-def _verifying(hook: Hook) -> Endpoint:
+def _verifying(provider: str, hook: Hook) -> Endpoint:
     """Make the route by which a provider asks whether the address is ours."""
 
     async def verify(request: Request) -> Response:
         settings = client_of(request).settings.section(OutboundSettings)
         found = None
-        if hook.challenge is not None:
-            found = hook.challenge(request.query_params, settings)
+        whose = await _account(request, provider, settings)
+        if whose is not None and hook.challenge is not None:
+            found = hook.challenge(request.query_params, whose.settings)
         if found is None:
             raise Forbidden("the verify token is not ours", hint="Set whatsapp_verify_token.")
         return PlainTextResponse(found)
@@ -105,4 +178,4 @@ for _provider in PROVIDERS.values():
                 description="The challenge comes back as it is, if the verify token is ours.",
                 response_class=PlainTextResponse,
                 openapi_extra={"parameters": [_parameter(each) for each in _hook.queried]},
-            )(_verifying(_hook))
+            )(_verifying(_provider.name, _hook))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Header, Query, Response
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import service
@@ -72,6 +72,9 @@ class NewOutbound(View):
     )
     fallback: OtherChannel | None = None
     meta: dict[str, Any] = Field(default={})
+    send_at: AwareDatetime | None = Field(
+        default=None, description="When it is to go, within a year; quiet hours count then. Null: as soon as it may."
+    )
 
 
 class MessageAccepted(View):
@@ -131,6 +134,7 @@ class MessageView(View):
     logical_event_id: str | None
     fallback_of: UUID | None
     inbound_id: int | None = Field(description="The inbound message that it answers.")
+    send_at: datetime | None
     job_id: int | None
     correlation_id: str | None
     sent_at: datetime | None
@@ -242,6 +246,14 @@ async def retry_message(caller: Who, message_id: UUID) -> MessageAccepted:
     """Send a message again that FAILED: its attempts begin anew, its history stays."""
     async with caller.transaction() as conn:
         message = await retries.retry(conn, caller.tenant_id, message_id, caller.subject)
+    return MessageAccepted(id=message.id, status=message.status)
+
+
+@router.post("/messages/{message_id}/cancel", needs=SEND, status_code=200, raises=(NotFound, MessageWrongState))
+async def cancel_message(caller: Who, message_id: UUID) -> MessageAccepted:
+    """Cancel a message that waits. One that is being sent, or was, cannot be taken back."""
+    async with caller.transaction() as conn:
+        message = await retries.cancel(conn, caller.tenant_id, message_id, caller.subject)
     return MessageAccepted(id=message.id, status=message.status)
 
 

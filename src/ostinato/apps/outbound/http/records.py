@@ -1,4 +1,4 @@
-"""Serves what went on: the timeline of a dossier, the audit, the figures."""
+"""Serves what went on: the timeline of a dossier, the audit, what people wrote, the figures."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -10,6 +10,7 @@ from pydantic import Field
 from ostinato.apps.outbound import metrics, store
 from ostinato.apps.outbound.model import Channel
 from ostinato.apps.outbound.permissions import READ
+from ostinato.apps.outbound.store import Row
 from ostinato.apps.outbound.views import View
 from ostinato.web import Router, Who
 
@@ -47,6 +48,25 @@ class Activity(View):
     template_code: str | None
     status: str
     note: str | None
+
+
+class InboundView(View):
+    """What somebody wrote."""
+
+    id: int
+    sender_id: int = Field(description="The sender that it was written to.")
+    channel: Channel
+    from_: str = Field(alias="from", description="Empty: the person was erased.")
+    kind: str
+    text: str | None
+    asked: str | None = Field(description="STOP, STOP_ALL, START, HELP; null: nothing by one word.")
+    received_at: datetime
+
+    @classmethod
+    def of(cls, row: Row) -> "InboundView":
+        """From its row."""
+        given = {name: row[name] for name in ("id", "sender_id", "channel", "kind", "asked", "received_at")}
+        return cls(**given, **{"from": row["from_address"]}, text=row["body"])
 
 
 class Figure(View):
@@ -102,6 +122,22 @@ async def show_audit(
             most=limit,
         )
     return [AuditEvent(**row) for row in rows]
+
+
+@router.get("/inbound", needs=READ)
+async def list_inbound(
+    caller: Who,
+    *,
+    from_: Annotated[str | None, Query(alias="from", max_length=254, description="From this number, in E.164.")] = None,
+    before: Before = None,
+    limit: Limit = 100,
+) -> list[InboundView]:
+    """What people wrote, newest first, for as long as it is kept."""
+    async with caller.transaction() as conn:
+        rows = await store.rows(
+            conn, "inbound_messages", tenant_id=caller.tenant_id, from_address=from_, before=before, most=limit
+        )
+    return [InboundView.of(row) for row in rows]
 
 
 @router.get("/metrics", needs=READ)

@@ -1,31 +1,37 @@
-"""Serves what an organisation sets up: its choices, its senders, its templates."""
+"""Serves what an organisation sets up: its choices, its templates."""
 
 import zoneinfo
 from datetime import datetime, time
 from typing import Annotated, Literal
 
 import holidays
+import phonenumbers
 from fastapi import Path
 from pydantic import Discriminator, Field, StringConstraints
 
+from ostinato import jobs, tenants
 from ostinato.apps.outbound import store, views
-from ostinato.apps.outbound.accept import address, texts
+from ostinato.apps.outbound.accept import texts
 from ostinato.apps.outbound.errors import TemplateRefused
-from ostinato.apps.outbound.model import Category, Channel
-from ostinato.apps.outbound.permissions import OPERATE, READ, SET_UP
-from ostinato.apps.outbound.providers import provider_of
+from ostinato.apps.outbound.model import Category
+from ostinato.apps.outbound.permissions import READ, SET_UP
 from ostinato.apps.outbound.send import holds
 from ostinato.apps.outbound.views import Name, Short, Text, View
-from ostinato.errors import Conflict, InvalidInput, NotFound, OstinatoError
+from ostinato.errors import InvalidInput
 from ostinato.web import Router, Who
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound setup"])
 
-TAKEN = "23505"  # unique_violation
 Code = Annotated[str, Path(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,119}$")]
 Language = Annotated[str, Path(pattern=r"^[a-z]{2,3}(_[A-Z]{2})?$")]
 
 
+HOURS = {"zone", "holidays", "opens", "closes", "marketing_opens", "marketing_closes"}
+"""What decides when a message goes that waits for its hour."""
+DAYS = {"zone", "notice_time", "reminder_days"}
+"""What decides when reminders are due."""
+EVENTS = "outbound_events"
+Day = Annotated[int, Field(ge=-60, le=365)]
 Reply = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=r"^[^\x00]+$")]
 
 
@@ -66,6 +72,9 @@ class TemplateView(View):
     category: Category
     provider_name: Name
     body: Text = Field(min_length=1, examples=["Bonjour {{name}}"])
+    html: Annotated[str, StringConstraints(min_length=1, max_length=500_000, pattern=r"^[^\x00]+$")] | None = Field(
+        default=None, description="Of mail: the same as HTML, in which values are escaped; the body is its text twin."
+    )
     subject: Short | None = None
     variables: list[VariableView] = Field(default=[], max_length=50)
     components: list[Annotated[HeaderView | ButtonView, Discriminator("type")]] = Field(
@@ -88,109 +97,76 @@ class StoredTemplate(TemplateView):
     )
 
 
-class SenderView(View):
-    """A number or an address to send from."""
-
-    channel: Channel
-    provider_key: Short = Field(
-        min_length=1,
-        examples=["100200300"],
-        description="The phone_number_id of WhatsApp; for SMS a number, a short number, a name or"
-        " a Messaging Service; or the mail address.",
-    )
-    display: Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00\r\n]*$")] = ""
-    account_key: Short | None = Field(default=None, description="The WhatsApp account; without one, callbacks name it.")
-
-
-class StoredSender(SenderView):
-    """A sender with its id, and until when it is held."""
-
-    id: int
-    provider: str
-    held_until: datetime | None
-    hold_reason: str | None
-
-
 class OrganisationView(View):
     """What an organisation has chosen."""
 
     zone: Annotated[str, StringConstraints(max_length=60)] = "Europe/Paris"
-    region: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] = "FR"
+    region: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] = Field(
+        default="FR", description="The country of telephone numbers that name none."
+    )
     language: views.Language = "fr"
-    notice_time: time = time(10, 0)
+    notice_time: time = Field(default=time(10, 0), description="When reminders are due.")
     holidays: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}(-[A-Z0-9]{1,6})?$")] = "FR"
     stop_covers_all: bool = False
     stop_reply: Reply | None = Field(default=None, description="Confirms a STOP; null: nothing.")
     help_reply: Reply | None = Field(default=None, description="Answers HELP; null: nothing.")
     start_reply: Reply | None = Field(default=None, description="Confirms a START; null: nothing.")
+    opens: time = Field(default=time(8), description="From then to `closes` messages go, every day.")
+    closes: time = time(21)
+    marketing_opens: time = Field(default=time(8), description="The same for marketing, Monday to Saturday.")
+    marketing_closes: time = time(20)
+    reminder_days: list[Day] = Field(
+        default=[-3, -1, 1, 7],
+        max_length=20,
+        description="When members of Coop Habitat are reminded: days from the due date, before it and after it.",
+    )
 
 
-@router.get("/organisation", needs=READ)
-async def show_organisation(caller: Who) -> OrganisationView:
-    """Zone, country, language, the hour of reminders, and what STOP covers."""
-    async with caller.transaction() as conn:
-        chosen = await store.organisation(conn, caller.tenant_id)
-    return OrganisationView.model_validate(chosen)
-
-
-@router.put("/organisation", needs=SET_UP)
-async def set_organisation(caller: Who, body: OrganisationView) -> OrganisationView:
-    """Choose them."""
+def _check(body: OrganisationView) -> None:
+    """Refuse what could not be used later, when nobody is there to hear it."""
     if body.zone not in zoneinfo.available_timezones():
         raise InvalidInput(f"there is no zone {body.zone!r}", hint="Such as Europe/Paris.")
+    if body.region not in phonenumbers.SUPPORTED_REGIONS:
+        raise InvalidInput(f"no telephone numbers are known of region {body.region!r}", hint="Such as FR or RE.")
     country, _, part = body.holidays.partition("-")
     if part not in ("", *holidays.list_supported_countries().get(country, [])) or (
         country not in holidays.list_supported_countries()
     ):
         raise InvalidInput(f"the public holidays of {body.holidays!r} are not known", hint="Such as FR or FR-57.")
+    times = (body.notice_time, body.opens, body.closes, body.marketing_opens, body.marketing_closes)
+    if any(each.tzinfo is not None for each in times):
+        raise InvalidInput("times of the day are local, and have no offset", hint="Such as 08:00.")
+    if body.opens >= body.closes or body.marketing_opens >= body.marketing_closes:
+        raise InvalidInput("hours end before they begin", hint="Such as opens 08:00 and closes 21:00.")
+    if 0 in body.reminder_days or len(set(body.reminder_days)) != len(body.reminder_days):
+        raise InvalidInput("reminderDays are before or after the due date, each once", hint="Such as [-3, -1, 1, 7].")
+
+
+@router.get("/organisation", needs=READ)
+async def show_organisation(caller: Who) -> OrganisationView:
+    """Zone, country, language, hours, days of reminders, and what STOP covers."""
     async with caller.transaction() as conn:
-        await store.run(conn, "put_organisation", tenant_id=caller.tenant_id, **body.model_dump())
+        chosen = await store.organisation(conn, caller.tenant_id)
+    return OrganisationView.model_validate(chosen)
+
+
+@router.put("/organisation", needs=SET_UP, raises=(InvalidInput,))
+async def set_organisation(caller: Who, body: OrganisationView) -> OrganisationView:
+    """Choose them. What waits for its hour, or its day, is planned anew."""
+    _check(body)
+    body.reminder_days.sort()
+    tenant_id = caller.tenant_id
+    async with caller.transaction() as conn:
+        before = OrganisationView.model_validate(await store.organisation(conn, tenant_id))
+        await store.run(conn, "put_organisation", tenant_id=tenant_id, **body.model_dump())
+        changed = {name for name in OrganisationView.model_fields if getattr(before, name) != getattr(body, name)}
+        if changed & HOURS:
+            await holds.wake_quiet(conn, tenant_id)
+        if changed & DAYS:
+            correlation_id = tenants.current_correlation()
+            await store.run(conn, "start_replan", tenant_id=tenant_id, correlation_id=correlation_id)
+            jobs.wake_after_commit(EVENTS)
     return body
-
-
-@router.put("/senders", needs=SET_UP, raises=(Conflict,))
-async def set_sender(caller: Who, body: SenderView) -> StoredSender:
-    """Add a number or an address to send from. A number belongs to one organisation."""
-    try:
-        async with caller.transaction() as conn:
-            chosen = await store.organisation(conn, caller.tenant_id)
-            row = await store.one(
-                conn,
-                "put_sender",
-                tenant_id=caller.tenant_id,
-                channel=body.channel,
-                provider=provider_of(body.channel).name,
-                provider_key=address.to_sender(body.channel, body.provider_key, chosen.region),
-                display=body.display,
-                account_key=body.account_key,
-            )
-    except OstinatoError as error:
-        if error.values.get("sqlstate") != TAKEN:  # somebody else's, of whom this one sees nothing
-            raise
-        raise Conflict("this sender is set up already", hint="Use one of your own.") from None
-    return StoredSender(**row)
-
-
-@router.get("/senders", needs=READ)
-async def list_senders(caller: Who) -> list[StoredSender]:
-    """The senders, and until when they are held."""
-    async with caller.transaction() as conn:
-        rows = await store.rows(conn, "senders", tenant_id=caller.tenant_id)
-    return [StoredSender(**row) for row in rows]
-
-
-@router.post("/senders/{sender_id}/release", needs=OPERATE, status_code=200, raises=(NotFound,))
-async def release_sender(caller: Who, sender_id: Annotated[int, Path(ge=1, le=2**53 - 1)]) -> dict[str, int]:
-    """End the hold of a sender, once its trouble at the provider is fixed: what waits goes now."""
-    async with caller.transaction() as conn:
-        row = await store.first(conn, "release_sender", tenant_id=caller.tenant_id, id=sender_id)
-        if row is None:
-            raise NotFound(f"there is no sender {sender_id}", sender_id=sender_id)
-        await store.note_audit(
-            conn, caller.tenant_id, "SENDER_RELEASED", caller.subject, details={"sender_id": sender_id}
-        )
-        await holds.wake_sender(conn, caller.tenant_id, sender_id)
-    return {"released": sender_id}
 
 
 @router.put("/templates/{template_code}/{language}", needs=SET_UP, raises=(TemplateRefused,))
@@ -198,7 +174,7 @@ async def set_template(caller: Who, template_code: Code, language: Language, bod
     """Write a template; its text uses exactly the variables that it declares."""
     values = body.model_dump()
     variables = values["variables"]
-    texts.check_declared(body.body, body.subject, variables, values["components"])
+    texts.check_declared(body.body, body.subject, variables, values["components"], body.html)
     async with caller.transaction() as conn:
         key = {"template_code": template_code, "language": language}
         await store.put_template(conn, caller.tenant_id, **key, **values)

@@ -33,5 +33,5 @@ def ruling_of(provider: str, code: str) -> Ruling:
     who = PROVIDERS[provider]
     found = who.errors.get(code) or policy.OURS.get(code)
     if found is None and (status := _HTTP.fullmatch(code)):
-        found = policy.never("invalid_request") if status[1] == "4" else policy.retry("upstream")
+        found = policy.never("invalid_request") if status[1] == "4" else policy.away("upstream")
     return found or who.ruling(code) or policy.UNKNOWN

@@ -68,6 +68,15 @@ class PreferenceLine:
 
 
 @dataclass(frozen=True, slots=True)
+class UnsubscribeLine:
+    """Somebody wrote to the address in List-Unsubscribe: one consent ends."""
+
+    provider: str
+    consent_id: UUID
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ComplaintLine:
     """Somebody calls a message spam. It arrived, so this says nothing of how the message stands."""
 
@@ -88,7 +97,7 @@ class TemplateLine:
     at: datetime
 
 
-Line = StatusLine | InboundLine | PreferenceLine | ComplaintLine | TemplateLine
+Line = StatusLine | InboundLine | PreferenceLine | UnsubscribeLine | ComplaintLine | TemplateLine
 
 
 def read_opaque(text: str | None) -> tuple[UUID | None, int | None]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ostinato.apps.outbound.model import Channel, ConsentSource, Content
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content, OnUnknown, Sender
 from ostinato.apps.outbound.policy import Ruling
 from ostinato.apps.outbound.providers.lines import NO_TIME, Line
 from ostinato.apps.outbound.settings import OutboundSettings
@@ -85,6 +85,8 @@ class Hook:
     is_signed: Callable[[Posted, OutboundSettings], bool]
     most_bytes: int | None = None
     """The largest body that it takes, if that is more than other routes do."""
+    basic: bool = False
+    """Whether the secret may come as the password of Basic authentication instead."""
     answer: tuple[str, str] = ('{"received":true}', JSON)
     """What is answered once a callback is stored, and its media type."""
     challenge: Callable[[Mapping[str, str], OutboundSettings], str | None] | None = None
@@ -104,12 +106,28 @@ class Provider(Protocol):
     hooks: Sequence[Hook]
     source: ConsentSource
     """Where a consent comes from that somebody gives or ends by writing to it."""
+    account: Mapping[str, str]
+    """What an account of a sender's own has: names as the API has them, and the settings that they stand for."""
+    needed: Sequence[str]
+    """Those of them without which there is no account."""
+    unproven: str = "it is granted by the administrator only"
+    """What to do for a proof."""
+    on_unknown: OnUnknown = "resend"
+    """What is done when no callback says whether something was sent, if a sender says nothing of it."""
     trusts_reference: bool
     """Whether the reference in a callback is enough to know whose it is: its sender is signed
     with it, or is a server of our own."""
 
     async def send(self, content: Content, wire: "Wire") -> Outcome:
         """Send one message, once; never raises for what the provider or the network does."""
+
+    async def prove(self, sender: Sender, expected: str, wire: "Wire") -> str | None:  # noqa: ARG002 - as below
+        """Ask whether a sender is its tenant's; the name of the proof, None: nothing proves it."""
+        return None
+
+    def account_fault(self, account: Mapping[str, Any], settings: OutboundSettings) -> tuple[str, str] | None:  # noqa: ARG002 - as below
+        """What is wrong with an account, and what to do about it."""
+        return None
 
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
         """Read the lines of a callback, and count those that cannot be read."""

@@ -7,30 +7,30 @@ connection that ends after the final dot is a lost answer, like one over HTTP.
 import asyncio
 import email
 import email.policy
-import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime
-from email.message import EmailMessage, Message
+from email.message import EmailMessage
 from email.utils import format_datetime
 from functools import partial
-from typing import Final
-from uuid import UUID
+from types import MappingProxyType
+from typing import Any, Final
 
 import aiosmtplib
 
-from ostinato.apps.outbound.model import Channel, ConsentSource, Content
+from ostinato.apps.outbound import policy
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content, OnUnknown, Sender
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
-from ostinato.apps.outbound.providers import lines, standin
-from ostinato.apps.outbound.providers.lines import ComplaintLine, Line, StatusLine, storable
+from ostinato.apps.outbound.providers import reports, standin
+from ostinato.apps.outbound.providers.lines import Line
 from ostinato.apps.outbound.providers.protocol import Hook, Lost, NotSent, Outcome, Posted, Provider, Refused, Taken
-from ostinato.apps.outbound.providers.standin import LOST, OK, StandIn, Telling
-from ostinato.apps.outbound.providers.wire import Wire, is_same, sanitised
+from ostinato.apps.outbound.providers.standin import LOST, OK, Asked, Reply, StandIn, Telling
+from ostinato.apps.outbound.providers.wire import Wire, is_same, sanitised, trusted
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.tokens import bounce_token, read_bounce_token
+from ostinato.apps.outbound.tokens import bounce_token
 
 # An address in a header is not to be folded or encoded: nobody would read it any more.
 POLICY: Final = email.policy.SMTP.clone(max_line_length=998)
@@ -46,24 +46,18 @@ ANSWERS: Final = {
 MOST_BYTES: Final = 4 * 2**20  # a bounce may quote the whole mail
 _ENHANCED: Final = re.compile(r"\b([245]\.\d{1,3}\.\d{1,3})\b")
 _REPLY: Final = re.compile(r"([45])(?:\d\d|\.\d{1,3}\.\d{1,3})")
-_OURS: Final = re.compile(r"<([0-9a-f-]{36})@")
 _ADDRESS: Final = re.compile(r"<([^<>]*)>")
 _ENVID: Final = re.compile(r"ENVID=(\S+)", re.IGNORECASE)
-_BOUNCE: Final = re.compile(r"bounce\+([a-z2-7]{20,60})@", re.IGNORECASE)
 
 ERRORS: Final = {
     **codes(hold("auth"), 530, 534, 535, 538),
     **dict.fromkeys(("5.1.1", "5.1.2", "5.1.3", "5.1.10"), never("recipient_invalid")),
+    # The server closes, whoever the mail is for.
+    **dict.fromkeys(("421", "4.3.2"), policy.away("upstream")),
     "5.2.1": never("recipient_unreachable"),
     "5.2.2": retry("recipient_unreachable", at_most=3),
     "5.7.1": Ruling(Kind.PERMANENT, "permission", alert=True),
 }
-
-
-def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
-    """Whether our own mail server posts it: it knows a shared secret."""
-    secret = settings.bounce_secret
-    return bool(secret) and is_same(secret, posted.signature)
 
 
 class Smtp(Provider):
@@ -78,11 +72,26 @@ class Smtp(Provider):
             "/email/bounces",
             "A bounce or a complaint, as the mail server received it.",
             "x-bounce-secret",
-            is_signed,
+            reports.is_signed,
             most_bytes=MOST_BYTES,
+            basic=True,
         ),
     )
     source = ConsentSource.EMAIL_LINK
+    account = MappingProxyType(
+        {
+            "host": "smtp_host",
+            "port": "smtp_port",
+            "tls": "smtp_tls",
+            "username": "smtp_username",
+            "password": "smtp_password",
+            "bounce_secret": "bounce_secret",
+        }
+    )
+    needed = ("username", "password")
+    # A mail that was taken brings a report only where server and receiver do DSN: silence says nothing.
+    on_unknown: OnUnknown = "hold"
+    unproven = "its domain has no TXT record such as `GET /senders` shows"
     trusts_reference = True
 
     async def send(self, content: Content, wire: Wire) -> Outcome:
@@ -97,6 +106,7 @@ class Smtp(Provider):
             username=settings.smtp_username or None,
             password=settings.smtp_password or None,
             timeout=settings.timeout_seconds,
+            tls_context=trusted(settings.ca_file),
         )
         try:
             await client.connect()
@@ -110,21 +120,28 @@ class Smtp(Provider):
         finally:
             client.close()
 
+    async def prove(self, sender: Sender, expected: str, wire: Wire) -> str | None:
+        """Look for the record that only the owner of the domain can write."""
+        if not wire.settings.dns_url:
+            return None
+        name = f"_ostinato.{sender.provider_key.rpartition('@')[2].lower()}"
+        found = await wire.get(
+            wire.settings.dns_url, params={"name": name, "type": "TXT"}, headers={"Accept": "application/dns-json"}
+        )
+        answers = (found or {}).get("Answer")
+        texts = [str(each.get("data", "")) for each in answers if isinstance(each, dict)] if answers else []
+        return "DNS" if any(is_same(expected, text.strip().strip('"')) for text in texts) else None
+
+    def account_fault(self, account: Mapping[str, Any], settings: OutboundSettings) -> tuple[str, str] | None:
+        """Refuse a mail server that the administrator has not listed: we would call whoever a tenant names."""
+        host = str(account.get("smtp_host") or settings.smtp_host).lower()
+        if host in settings.mail_servers:
+            return None
+        return "this mail server is not one that may be named", "Ask the administrator to add it to smtp_hosts."
+
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
-        """Read a bounce (RFC 3464) or a complaint (RFC 5965) about the mail that it names."""
-        mail = email.message_from_bytes(posted.body, policy=email.policy.compat32)
-        token = next(_tokens(mail), "")
-        about = read_bounce_token(settings.token_secret, token) or _original(mail)
-        kind = str(mail.get_param("report-type") or "").lower()
-        found: list[Line] = []
-        if kind == "feedback-report":
-            found.append(ComplaintLine(self.name, about, posted.received_at))
-        elif kind == "delivery-status":
-            # A mail server that repeats itself sends the same mail, or the same bytes.
-            digest = hashlib.sha256(posted.body).hexdigest()[:32]
-            name = storable(mail.get("Message-ID") or digest)[: lines.LONGEST_ID]
-            found.extend(_of_report(mail, name, about, posted.received_at))
-        return found, 0 if found else 1
+        """Read a bounce, a complaint or an unsubscription, in whichever form it comes."""
+        return reports.read(posted, settings)
 
     def ruling(self, code: str) -> Ruling | None:
         """Rule by the class of a reply: 4xx is for now, 5xx for good (RFC 5321)."""
@@ -163,7 +180,7 @@ async def _deliver(
     body = False
     try:
         await client.mail(back, options=["RET=HDRS", f"ENVID={content.message_id}"] if dsn else None)
-        wanted = ["NOTIFY=FAILURE,DELAY", f"ORCPT=rfc822;{content.to}"] if dsn else None
+        wanted = ["NOTIFY=SUCCESS,FAILURE,DELAY", f"ORCPT=rfc822;{content.to}"] if dsn else None
         await client.rcpt(content.to, options=wanted)
         body = True
         reply = await client.data(mail.as_bytes(policy=POLICY))
@@ -191,12 +208,18 @@ def _composed(content: Content, settings: OutboundSettings, at: datetime) -> Ema
     mail["Date"] = format_datetime(at)
     mail["Message-ID"] = f"<{content.message_id}@{settings.mail_domain}>"
     mail["Auto-Submitted"] = "auto-generated"
+    # By these a service that gives mails an id of its own tells which it means: SES, Mailgun; Postmark.
+    mail["X-Ostinato-Message"] = mail["X-PM-Metadata-ostinato"] = str(content.message_id)
+    if sender.reply_to:
+        mail["Reply-To"] = sender.reply_to
     if content.unsubscribe is not None:
         # RFC 8058; both headers have to be covered by the DKIM signature of the mail server.
-        # No mailto beside it: nobody here reads the mail that it would make.
-        mail["List-Unsubscribe"] = f"<{content.unsubscribe}>"
+        by_mail = f", <mailto:{content.unsubscribe_mail}?subject=unsubscribe>" if content.unsubscribe_mail else ""
+        mail["List-Unsubscribe"] = f"<{content.unsubscribe}>{by_mail}"
         mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     mail.set_content(content.text)
+    if content.html is not None:
+        mail.add_alternative(content.html, subtype="html")
     return mail
 
 
@@ -214,49 +237,6 @@ def _refused(code: int, message: str) -> Refused:
         sanitised(message),
         {"code": code, "message": sanitised(message)},
     )
-
-
-def _of_report(mail: Message, name: str, about: UUID | None, at: datetime) -> Iterator[StatusLine]:
-    for recipient in _fields(mail, "message/delivery-status"):
-        action = str(recipient.get("Action") or "").strip().lower()
-        status = storable(recipient.get("Status") or "").strip().split(" ")[0][: lines.LONGEST_CODE]
-        said = sanitised(str(recipient.get("Diagnostic-Code") or action))
-        told: lines.Reported
-        if action == "failed" and status.startswith("5."):
-            told = "failed"
-        elif action == "delivered":
-            told, status = "delivered", ""
-        else:
-            continue
-        yield StatusLine(SMTP.name, None, name, told, at, about, None, status, said, timed=False)
-
-
-def _original(mail: Message) -> UUID | None:
-    """The message that a report is about: by its envelope id, or by the mail that it quotes."""
-    blocks = [*_fields(mail, "message/delivery-status"), *_fields(mail, "message/feedback-report")]
-    named = [str(each.get("Original-Envelope-Id") or "").strip() for each in blocks]
-    quoted = [str(part.get("Message-ID") or "") for part in mail.walk() if part is not mail]
-    for text in (*named, *(found[1] for each in quoted if (found := _OURS.match(each)))):
-        try:
-            return UUID(text)
-        except ValueError:
-            continue
-    return None
-
-
-def _fields(mail: Message, kind: str) -> list[Message]:
-    """The blocks of fields of a report's machine-readable part."""
-    parts = [part.get_payload() for part in mail.walk() if part.get_content_type() == kind]
-    blocks = [each for part in parts if isinstance(part, list) for each in part]
-    return [each for each in blocks if isinstance(each, Message)]
-
-
-def _tokens(mail: Message) -> Iterator[str]:
-    for part in mail.walk():
-        for name in ("To", "Delivered-To", "X-Original-To", "Return-Path", "Original-Mail-From"):
-            found = _BOUNCE.search(str(part.get(name) or ""))
-            if found:
-                yield found[1].lower()
 
 
 REPORT: Final = """To: {back}
@@ -295,6 +275,7 @@ class MailServer(StandIn):
     def __init__(self, world: standin.World) -> None:
         self._world = world
         self.routes = {}
+        self.shown = {"/dns/resolve": self._records}
         self._deferred: dict[str, int] = {}
         self.port, given = standin.port_of("smtp")
         self._end: Callable[[], object] | None = None
@@ -305,9 +286,15 @@ class MailServer(StandIn):
             self._thread.start()
             started.result()
 
-    def settings(self, url: str) -> Mapping[str, str]:  # noqa: ARG002 - it has a port of its own
+    async def _records(self, asked: Asked) -> Reply | None:
+        """Answer as a resolver that knows what is scripted, and no name of the world."""
+        texts = self._world.records.get(asked.query.get("name", ""), [])
+        return Reply({"Status": 0 if texts else 3, "Answer": [{"type": 16, "data": f'"{text}"'} for text in texts]})
+
+    def settings(self, url: str) -> Mapping[str, str]:
         """Name the settings that lead the application here."""
         return {
+            "dns_url": f"{url}/dns/resolve",
             "smtp_host": standin.HOST,
             "smtp_port": str(self.port),
             "smtp_tls": "none",
@@ -335,7 +322,7 @@ class MailServer(StandIn):
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answer, lost = "220 sandbox ESMTP", False
-        back = to = envid = ""
+        back = to = envid = rcpt = ""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while answer:
                 writer.write(f"{answer}\r\n".encode())
@@ -345,12 +332,13 @@ class MailServer(StandIn):
                 if verb == "MAIL":
                     back, envid = address, "".join(_ENVID.findall(line))
                 elif verb == "RCPT":
+                    rcpt = line
                     to, met = address, await self._met(address)
                     answer, lost = ANSWERS[verb] if met in (OK, LOST) else met, met == LOST
                 elif verb == "DATA":
                     writer.write(b"354 go on\r\n")
                     text = (await reader.readuntil(b"\r\n.\r\n"))[:-3].replace(b"\r\n..", b"\r\n.")
-                    self._take(back, to, envid, text.decode("utf-8", "replace"), lost=lost)
+                    self._take(back, to, envid, text.decode("utf-8", "replace"), rcpt, lost=lost)
                     answer = "" if lost else answer
         writer.close()
 
@@ -365,8 +353,8 @@ class MailServer(StandIn):
             return "451 4.3.0 try again later"
         return await self._world.next_answer(to)
 
-    def _take(self, back: str, to: str, envid: str, text: str, *, lost: bool) -> None:
-        self._world.take("smtp", "mail-", to, envid, {"from": back, "text": text})
+    def _take(self, back: str, to: str, envid: str, text: str, rcpt: str, *, lost: bool) -> None:
+        self._world.take("smtp", "mail-", to, envid, {"from": back, "text": text, "rcpt": rcpt})
         name = to.partition("@")[0]
         kind, code = "delivery-status", ""
         if name.startswith("bounce-511"):

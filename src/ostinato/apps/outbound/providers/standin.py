@@ -98,6 +98,7 @@ class Asked:
     """The parameters in its path."""
     headers: Mapping[str, str]
     body: bytes
+    query: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ class StandIn(Protocol):
 
     routes: Mapping[str, Handler]
     """What is posted to it over HTTP, by its path."""
+    shown: Mapping[str, Handler] = {}
+    """What it shows, by its path."""
 
     def settings(self, url: str) -> Mapping[str, str]:
         """Name the settings that lead the application here."""
@@ -158,6 +161,10 @@ class World:
         self.sent: list[Sent] = []
         self.asked: dict[str, int] = {}
         """How often each recipient was asked for, answered or not."""
+        self.tokens: dict[str, set[str]] = {}
+        """Tokens of others, and the numbers that Meta shows to them."""
+        self.records: dict[str, list[str]] = {}
+        """What names have as TXT records."""
         self.told: list[tuple[str, int]] = []
         """Paths of callbacks, and how they were answered."""
         self.telling: set[asyncio.Task[None]] = set()
@@ -174,6 +181,8 @@ class World:
     def reset(self) -> None:
         """Forget what was taken and scripted."""
         self.sent.clear()
+        self.tokens.clear()
+        self.records.clear()
         self.asked.clear()
         self.told.clear()
         self.gate.clear()

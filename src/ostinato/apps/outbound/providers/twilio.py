@@ -6,14 +6,16 @@ Twilio signs the whole address of a callback and every parameter, those included
 import base64
 import hashlib
 import hmac
+import re
 from collections.abc import Iterable, Mapping
-from typing import Final
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import parse_qs, parse_qsl, quote, urlencode, urlsplit
 
 import httpx
 
 from ostinato.apps.outbound import policy
-from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Purpose
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Purpose, Sender
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
 from ostinato.apps.outbound.providers import lines, standin
 from ostinato.apps.outbound.providers.lines import InboundLine, Line, Reported, StatusLine, storable
@@ -26,6 +28,7 @@ STATUS: Final = "/api/v1/webhooks/twilio/status"
 INBOUND: Final = "/api/v1/webhooks/twilio/inbound"
 NO_REPLY: Final = ("<Response/>", "application/xml")
 UNKNOWN_ERROR: Final = "30008"
+_SID: Final = re.compile(r"AC[0-9a-f]{32}")
 
 ERRORS: Final = {
     **codes(hold("auth"), 20003),
@@ -95,20 +98,22 @@ class Twilio(Provider):
         ),
     )
     source = ConsentSource.SMS_INBOUND
+    account = MappingProxyType({"account_sid": "twilio_account_sid", "auth_token": "twilio_auth_token"})
+    needed = ("account_sid", "auth_token")
     trusts_reference = True
 
     async def send(self, content: Content, wire: Wire) -> Outcome:
         """POST /2010-04-01/Accounts/{sid}/Messages.json, as a form."""
         settings = wire.settings
         account = settings.twilio_account_sid
-        url = f"{settings.twilio_url.rstrip('/')}/2010-04-01/Accounts/{account}/Messages.json"
+        url = f"{settings.twilio_url.rstrip('/')}/2010-04-01/Accounts/{quote(account, safe='')}/Messages.json"
         key = content.sender.provider_key
         form = {
             "To": content.to,
             "MessagingServiceSid" if key.startswith("MG") else "From": key,
             "Body": content.text,
             # Signed with its query, so what comes back here came from us.
-            "StatusCallback": f"{settings.public_url}{STATUS}?ref={content.opaque}",
+            "StatusCallback": f"{settings.public_url}{STATUS}?ref={content.opaque}{_account(content.sender)}",
         }
         login = httpx.BasicAuth(account, settings.twilio_auth_token)
         answer = await wire.post(url, auth=login, data=form)
@@ -151,6 +156,12 @@ class Twilio(Provider):
         )
         return [line], 0
 
+    def account_fault(self, account: Mapping[str, Any], settings: OutboundSettings) -> tuple[str, str] | None:  # noqa: ARG002 - as the protocol has it
+        """Miss the form of an Account SID: it becomes part of an address."""
+        if _SID.fullmatch(str(account["twilio_account_sid"])):
+            return None
+        return "the accountSid is none of Twilio's", "It is AC and 32 hexadecimal digits."
+
     def confirms(self, settings: OutboundSettings) -> bool:
         """Whether it answers STOP itself, as it does by default, and refuses what comes after."""
         return settings.twilio_confirms
@@ -165,6 +176,11 @@ class Twilio(Provider):
 
 
 TWILIO: Final = Twilio()
+
+
+def _account(sender: Sender) -> str:
+    """Name the account whose token signs the callback, if it is not the installation's."""
+    return "" if sender.credentials is None else f"&account={sender.hook}"
 
 
 def _inbound(form: Mapping[str, str], sid: str, posted: Posted) -> InboundLine:

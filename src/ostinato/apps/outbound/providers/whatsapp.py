@@ -7,21 +7,21 @@ again gives other bytes.
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import quote
 
 import httpx
 
 from ostinato.apps.outbound import policy
-from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Purpose
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Purpose, Sender
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
-from ostinato.apps.outbound.providers import lines, standin
-from ostinato.apps.outbound.providers.lines import LONGEST_ID, Line, StatusLine, number_of, storable
+from ostinato.apps.outbound.providers import standin, whatsapp_lines
+from ostinato.apps.outbound.providers.lines import Line
 from ostinato.apps.outbound.providers.protocol import Hook, Lost, Outcome, Posted, Provider, Taken
 from ostinato.apps.outbound.providers.standin import Asked, Inbound, Reply, Sent, StandIn, Telling
-from ostinato.apps.outbound.providers.wire import Wire, document_of, is_same, safe, sanitised
+from ostinato.apps.outbound.providers.wire import Wire, document_of, is_same, safe
 from ostinato.apps.outbound.settings import OutboundSettings
 
 MOST_BYTES: Final = 4 * 2**20  # Meta sends up to 3 MB at once
@@ -55,13 +55,11 @@ ERRORS: Final = {
     **codes(Ruling(Kind.PERMANENT, "template_invalid", deactivates=True, alert=True), 132016),
     **codes(retry("rate_limit"), 132069),
 }
-STATUSES: Final[dict[str, lines.Reported]] = {
-    "sent": "sent",
-    "delivered": "delivered",
-    "read": "read",
-    "played": "read",
-    "failed": "failed",
-}
+
+
+def _place(sender: Sender, settings: OutboundSettings) -> str:
+    """Where Meta has a number. Quoted, although only digits are stored: it is part of an address."""
+    return f"{settings.whatsapp_url.rstrip('/')}/{quote(sender.provider_key, safe='')}"
 
 
 def signature(secret: str, body: bytes) -> str:
@@ -102,12 +100,17 @@ class WhatsApp(Provider):
         ),
     )
     source = ConsentSource.WHATSAPP_INBOUND
+    account = MappingProxyType(
+        {"token": "whatsapp_token", "app_secret": "whatsapp_app_secret", "verify_token": "whatsapp_verify_token"}
+    )
+    needed = ("token", "app_secret")
+    unproven = "Meta does not show this number to the token of its account"
     trusts_reference = False
 
     async def send(self, content: Content, wire: Wire) -> Outcome:
         """POST /{phone_number_id}/messages."""
         settings = wire.settings
-        url = f"{settings.whatsapp_url.rstrip('/')}/{content.sender.provider_key}/messages"
+        url = f"{_place(content.sender, settings)}/messages"
         bearer = {"Authorization": f"Bearer {settings.whatsapp_token}"}
         answer = await wire.post(url, headers=bearer, json=_request(content))
         if not isinstance(answer, httpx.Response):
@@ -120,9 +123,19 @@ class WhatsApp(Provider):
         details = (error.get("error_data") or {}).get("details") or error.get("message") or ""
         return wire.refused(answer, error.get("code"), details)
 
+    async def prove(self, sender: Sender, expected: str, wire: Wire) -> str | None:  # noqa: ARG002 - as the protocol has it
+        """Ask Meta for the number with the sender's own token: the installation's proves nothing of a tenant."""
+        if sender.credentials is None:
+            return None
+        bearer = {"Authorization": f"Bearer {wire.settings.whatsapp_token}"}
+        fields = {"fields": "id,display_phone_number,verified_name"}
+        told = await wire.get(_place(sender, wire.settings), headers=bearer, params=fields)
+        shown = told is not None and told.get("id") == sender.provider_key and told.get("display_phone_number")
+        return "META" if shown else None
+
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:  # noqa: ARG002 - as the protocol has it
         """Read statuses, inbound messages, preferences, and what became of templates."""
-        return read(posted.body)
+        return whatsapp_lines.read(posted.body)
 
     def is_set_up(self, settings: OutboundSettings) -> bool:
         """Whether there is a token."""
@@ -167,127 +180,10 @@ def _taken(document: dict[str, Any]) -> Outcome:
 
 
 def _wa_id(document: Mapping[str, Any]) -> str | None:
-    first = next(_dicts(document.get("contacts")), {})
-    known = first.get("wa_id")
+    contacts = document.get("contacts")
+    first = contacts[0] if isinstance(contacts, list) and contacts else {}
+    known = first.get("wa_id") if isinstance(first, dict) else None
     return f"+{known}" if isinstance(known, str) and known.isascii() and known.isdigit() else None
-
-
-def read(body: bytes) -> tuple[list[Line], int]:
-    """Read the lines of a callback, and count those that could not be read."""
-    found: list[Line | None] = []
-    for entry in _dicts(document_of(body).get("entry")):
-        for change in _dicts(entry.get("changes")):
-            value = change.get("value")
-            if not isinstance(value, dict):
-                found.append(None)
-                continue
-            for read_item, item in _items(entry, change, value):
-                try:
-                    found.append(read_item(item))
-                except (KeyError, TypeError, ValueError, OverflowError, OSError, AttributeError):
-                    found.append(None)
-    known = [line for line in found if line is not None]
-    return known, len(found) - len(known)
-
-
-def _items(
-    entry: Mapping[str, Any], change: Mapping[str, Any], value: Mapping[str, Any]
-) -> Iterator[tuple[Callable[[Any], Line | None], Any]]:
-    """Find the items of a change, each with what reads it."""
-    account = storable(entry.get("id") or "")[:LONGEST_ID]
-    if change.get("field") == "message_template_status_update":
-        yield partial(_template, account, entry.get("time")), value
-        return
-    metadata = value.get("metadata")
-    named = metadata.get("phone_number_id") if isinstance(metadata, dict) else None
-    key = storable(named or "")[:LONGEST_ID]
-    readers: tuple[tuple[str, Callable[[Any], Line | None]], ...] = (
-        ("messages", partial(_inbound, key)),
-        ("user_preferences", partial(_preference, key)),
-        ("statuses", partial(_status, key, account)),
-    )
-    for name, read_item in readers:
-        items = value.get(name)
-        for item in items if isinstance(items, list) else [items] if items else ():
-            yield read_item, item
-
-
-def _template(account: str, time: object, value: Mapping[str, Any]) -> Line | None:
-    """Read what became of a template: approved, paused, rejected and so on."""
-    return lines.TemplateLine(
-        WHATSAPP.name,
-        account,
-        storable(value["message_template_name"])[:LONGEST_ID],
-        storable(value["message_template_language"])[:20],
-        storable(value["event"])[:40].upper(),
-        _at(time) if time else lines.NO_TIME,
-    )
-
-
-def _status(key: str, account: str, item: Mapping[str, Any]) -> Line | None:
-    told = STATUSES.get(item["status"])
-    if told is None:
-        return None
-    message_id, attempt_no = lines.read_opaque(item.get("biz_opaque_callback_data"))
-    first = (item.get("errors") or [{}])[0]
-    details = (first.get("error_data") or {}).get("details") or first.get("title") or ""
-    return StatusLine(
-        WHATSAPP.name,
-        key,
-        storable(item["id"])[:LONGEST_ID],
-        told,
-        _at(item["timestamp"]),
-        message_id,
-        attempt_no,
-        storable(first.get("code", ""))[: lines.LONGEST_CODE] if told == "failed" else "",
-        sanitised(str(details)),
-        wa_id=number_of(item["recipient_id"]) if item.get("recipient_id") else None,
-        account=account or None,
-    )
-
-
-def _inbound(key: str, item: Mapping[str, Any]) -> Line | None:
-    kind = storable(item["type"])[:40]
-    text = _text_of(kind, item)
-    return lines.InboundLine(
-        WHATSAPP.name,
-        (key,),
-        storable(item["id"])[:LONGEST_ID],
-        number_of(item["from"]),
-        _at(item["timestamp"]),
-        kind,
-        None if text is None else storable(text)[: lines.LONGEST_TEXT],
-    )
-
-
-def _text_of(kind: str, item: Mapping[str, Any]) -> str | None:
-    match kind:
-        case "text":
-            return str(item["text"]["body"])
-        case "button":
-            return str(item["button"].get("text") or item["button"].get("payload") or "")
-        case "interactive":
-            chosen = item["interactive"].get("button_reply") or {}
-            return str(chosen.get("title") or chosen.get("id") or "")
-    return None
-
-
-def _preference(key: str, item: Mapping[str, Any]) -> Line | None:
-    value = item.get("value")
-    if item.get("category") != "marketing_messages" or value not in ("stop", "resume"):
-        return None
-    at, who = _at(item["timestamp"]), number_of(item["wa_id"])
-    return lines.PreferenceLine(WHATSAPP.name, key, who, at, value == "stop")
-
-
-def _dicts(found: object) -> Iterator[Mapping[str, Any]]:
-    for each in found if isinstance(found, list) else ():
-        if isinstance(each, dict):
-            yield each
-
-
-def _at(seconds: object) -> datetime:
-    return datetime.fromtimestamp(int(str(seconds)), UTC)
 
 
 class Cloud(StandIn):
@@ -300,6 +196,7 @@ class Cloud(StandIn):
     def __init__(self, world: standin.World) -> None:
         self._world = world
         self.routes = {"/whatsapp/{phone_number_id}/messages": self._taken}
+        self.shown = {"/whatsapp/{phone_number_id}": self._number}
 
     def settings(self, url: str) -> Mapping[str, str]:
         """Name the settings that lead the application here."""
@@ -310,8 +207,19 @@ class Cloud(StandIn):
             "whatsapp_verify_token": "sandbox-verify",
         }
 
+    def _opens(self, asked: Asked) -> bool:
+        """Whether a token opens a number: the sandbox's own opens all, another one those it was made for."""
+        token = asked.headers.get("authorization", "").removeprefix("Bearer ")
+        return token == self.token or asked.place["phone_number_id"] in self._world.tokens.get(token, ())
+
+    async def _number(self, asked: Asked) -> Reply | None:
+        if not self._opens(asked):
+            return _error("100:400")
+        number = asked.place["phone_number_id"]
+        return Reply({"id": number, "display_phone_number": "+33 6 39 98 00 99", "verified_name": "Atlas"})
+
     async def _taken(self, asked: Asked) -> Reply | None:
-        if asked.headers.get("authorization") != f"Bearer {self.token}":
+        if not self._opens(asked):
             return _error("190:401")
         world, number = self._world, asked.place["phone_number_id"]
         document = json.loads(asked.body)

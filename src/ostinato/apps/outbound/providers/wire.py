@@ -52,6 +52,15 @@ class Wire:
             # Written, or partly: a provider may act on what it has.
             return Lost(f"{type(error).__name__}: no whole answer came")
 
+    async def get(self, url: str, **request: Any) -> dict[str, Any] | None:  # noqa: ANN401 - as httpx
+        """Get a JSON object; None: there is none, for whatever reason."""
+        patience = httpx.Timeout(self.settings.timeout_seconds, connect=CONNECT_SECONDS)
+        try:
+            answer = await self.http.get(url, timeout=patience, **request)
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError):
+            return None
+        return document_of(answer.content) if answer.is_success else None
+
     def refused(self, answer: httpx.Response, code: object, message: str) -> Refused | Lost:
         """Make a refusal of an answer, by the provider's code or else by its status."""
         status = answer.status_code
@@ -64,21 +73,29 @@ class Wire:
 
 
 @asynccontextmanager
-async def unpooled() -> AsyncIterator[httpx.AsyncClient]:
+async def unpooled(proxy_url: str = "", ca_file: str = "") -> AsyncIterator[httpx.AsyncClient]:
     """Open one client for all messages of a worker, with a connection of its own for each.
 
     A connection that was kept may be closed by the other side just as we write: an answer that is
     lost for no reason.
     """
-    limits = httpx.Limits(max_keepalive_connections=0)
-    async with httpx.AsyncClient(verify=trusted(), limits=limits, trust_env=False, follow_redirects=False) as http:
+    async with httpx.AsyncClient(
+        verify=trusted(ca_file),
+        limits=httpx.Limits(max_keepalive_connections=0),
+        trust_env=False,
+        follow_redirects=False,
+        proxy=proxy_url or None,
+    ) as http:
         yield http
 
 
 @cache
-def trusted() -> ssl.SSLContext:
-    """Load the certificates that are trusted; it takes a while."""
-    return ssl.create_default_context()
+def trusted(ca_file: str = "") -> ssl.SSLContext:
+    """Load the certificates that are trusted, those of a private authority beside the usual ones."""
+    context = ssl.create_default_context()  # it takes a while
+    if ca_file:
+        context.load_verify_locations(cafile=ca_file)
+    return context
 
 
 def document_of(body: bytes) -> dict[str, Any]:

@@ -5,7 +5,7 @@ still relevant, is consent still granted, is its template in use, is it time, is
 the recipient paused. Then the attempt is noted and committed, and only then is the provider called.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,18 +13,19 @@ from uuid import UUID
 
 from ostinato import Job, jobs
 from ostinato.apps.outbound import rules, store
-from ostinato.apps.outbound.accept import components, texts
+from ostinato.apps.outbound.accept import texts
 from ostinato.apps.outbound.consent import suppressions
 from ostinato.apps.outbound.errors import TemplateRefused
-from ostinato.apps.outbound.model import Channel, Consent, Content, Message, Purpose, Sender, Status, Template
-from ostinato.apps.outbound.send import failures, moves, quiet, settle
+from ostinato.apps.outbound.model import Channel, Consent, Content, Message, Sender, Status, Template
+from ostinato.apps.outbound.providers import PROVIDERS
+from ostinato.apps.outbound.send import compose, failures, moves, outages, quiet, settle
 from ostinato.apps.outbound.send.moves import ACTOR, Failure
 from ostinato.apps.outbound.send.retries import reopen
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row, moment
-from ostinato.apps.outbound.tokens import unsubscribe_token
 
 LEAST_WAIT = 0.1
+MISSED = timedelta(seconds=10)
 
 Guard = Callable[[Message, Row], str | None]
 """Says why a message is not to be sent any more, from what `for_sending` found; None: it is."""
@@ -92,10 +93,10 @@ async def begin(
     # First: a transaction that ends a consent locks it before the messages that wait for it.
     granted = await store.first(conn, "consent_for_sending", **key)
     consent = None if granted is None else store.made(Consent, granted)
-    mac = b""
+    macs: list[bytes] = []
     if consent is not None:  # a message to another address than this one does not go anyway
-        mac = suppressions.mac(settings, job.tenant_id, consent.channel, consent.address)
-    row = await store.first(conn, "for_sending", **key, address_mac=mac)
+        macs = suppressions.macs(settings, job.tenant_id, consent.channel, consent.address)
+    row = await store.first(conn, "for_sending", **key, address_macs=macs)
     if row is None:
         return Over("there is no such message")
     case = Case(
@@ -149,7 +150,16 @@ async def _doubtful(conn: Connection, case: Case) -> Step:
     if case.now < until:
         return Wait((until - case.now).total_seconds())
     failure = Failure(case.sender.provider, rules.UNKNOWN, "no callback came")
-    verdict = await failures.fail(conn, message, case.attempt_no, failure, case.settings, job_attempt=case.job.attempt)
+    holds_back = (case.sender.on_unknown or PROVIDERS[case.sender.provider].on_unknown) == "hold"
+    verdict = await failures.fail(
+        conn,
+        message,
+        case.attempt_no,
+        failure,
+        case.settings,
+        job_attempt=case.job.attempt,
+        give_up="nobody knows whether it was sent: retry it, if it was not" if holds_back else None,
+    )
     if isinstance(verdict, rules.Fail):
         return Dead(rules.UNKNOWN)
     used = replace(message, status=Status.QUEUED, attempts_used=message.attempts_used + 1)
@@ -197,6 +207,8 @@ def _not_allowed(case: Case) -> str | None:
 async def _content(conn: Connection, case: Case) -> Step:
     """Is what it says fit to be sent?"""
     message, template = case.message, case.template
+    if not case.row["usable"]:
+        return await _refuse(conn, case, "NO_SENDER", "the sender is not proven to be the organisation's any more")
     free = message.template_code is None and message.channel is Channel.WHATSAPP
     if free and not rules.window_is_open(case.row["last_inbound"], case.now):
         other = case.row["other_template"]
@@ -205,36 +217,70 @@ async def _content(conn: Connection, case: Case) -> Step:
         message = await failures.convert(conn, message)
         template = store.template_from(other)
         case = replace(case, message=message, template=template)
-    if message.template_code is not None:
-        if template is None or not template.is_usable:
-            return await _refuse(conn, case, "TEMPLATE_INACTIVE", "the template is not in use")
-        if template.held_until is not None and template.held_until > case.now:
-            return await _wait(conn, case, template.held_until, "TEMPLATE_HELD")
-        try:
-            texts.parameters(template, message.payload.get("variables") or {})
-        except TemplateRefused as error:
-            return await _refuse(conn, case, "TEMPLATE_VARIABLES", error.message)
+    if message.template_code is not None and (step := await _template(conn, case, template)) is not None:
+        return step
     return await _time(conn, case)
+
+
+async def _template(conn: Connection, case: Case, template: Template | None) -> Step | None:
+    """Is its template in use, for what the message is for, and are its variables fit? None: it is."""
+    message = case.message
+    if template is None or not template.is_usable:
+        return await _refuse(conn, case, "TEMPLATE_INACTIVE", "the template is not in use")
+    if rules.purpose_of([template.category], message.purpose) is None:
+        # Its category was changed since, or it was accepted before the category decided.
+        await moves.cancel(conn, message.tenant_id, message.id, "CONSENT_OTHER_PURPOSE", ACTOR)
+        return Over(f"{Status.CANCELLED} CONSENT_OTHER_PURPOSE")
+    if template.held_until is not None and template.held_until > case.now:
+        return await _wait(conn, case, template.held_until, "TEMPLATE_HELD")
+    try:
+        texts.parameters(template, message.payload.get("variables") or {})
+    except TemplateRefused as error:
+        return await _refuse(conn, case, "TEMPLATE_VARIABLES", error.message)
+    return None
 
 
 async def _time(conn: Connection, case: Case) -> Step:
     """Is it time, and are sender and recipient free?"""
     message = case.message
-    chosen = store.organisation_from(case.row["organisation"])
-    if case.settings.quiet_hours:
-        opening = quiet.next_opening(case.now, message.purpose, chosen, urgent=message.urgent)
-        if opening is not None:
-            return await _wait(conn, case, opening, "QUIET_HOURS")
-    held = case.sender.held_until
-    if held is not None and held > case.now:
-        return await _wait(conn, case, held, "SENDER_HELD")
-    pair = case.row["pair"] or {}
-    paused = moment(pair.get("paused_until"))
-    if paused is not None and paused > case.now:
-        return await _wait(conn, case, paused, "RECIPIENT_PAUSED")
+    for until, reason in _waits(case):
+        if until is not None and until > case.now:
+            return await _wait(conn, case, until, reason)
+    if rules.takes_turns(message.channel, case.sender.rate):
+        turn = await _take_turn(conn, case)
+        if turn > case.now:
+            return await _wait(conn, case, turn, "SENDER_RATE")
     if message.channel is Channel.WHATSAPP and (wait := await _take_token(conn, message)):
         return await _wait(conn, case, case.now + timedelta(seconds=wait), "PAIR_RATE")
     return await _go(conn, case)
+
+
+def _waits(case: Case) -> Iterator[tuple[datetime | None, str]]:
+    """Until when a message waits, and for what; the first that is to come counts."""
+    message = case.message
+    yield case.row["send_at"], "SEND_AT"  # whoever woke its job
+    if case.settings.quiet_hours:
+        chosen = store.organisation_from(case.row["organisation"])
+        yield quiet.next_opening(case.now, message.purpose, chosen, urgent=message.urgent), "QUIET_HOURS"
+    away = case.sender.outage_since is not None
+    held = outages.waits_until(message, case.sender, case.now) if away else case.sender.held_until
+    yield held, "SENDER_HELD"
+    yield moment((case.row["pair"] or {}).get("paused_until")), "RECIPIENT_PAUSED"
+
+
+async def _take_turn(conn: Connection, case: Case) -> datetime:
+    """The turn of a message at a sender with a rate of its own: its own one, unless it missed it.
+
+    Each message waits for its turn once; what was held up until after it takes another one, so that
+    an end of a hold sends no burst.
+    """
+    given: datetime | None = case.row["turn_at"]
+    if given is not None and given > case.now - MISSED:
+        return given
+    row = await store.one(conn, "take_turn", tenant_id=case.message.tenant_id, id=case.sender.id)
+    await store.run(conn, "set_turn", **case.message.key, at=row["at"])
+    at: datetime = row["at"]
+    return at
 
 
 async def _take_token(conn: Connection, message: Message) -> float:
@@ -263,40 +309,13 @@ async def _go(conn: Connection, case: Case) -> Go:
     await moves.move(conn, message, "send", changes)
     await store.note_message(conn, message, "NOTIFICATION_SENDING", ACTOR, details={"attempt_no": number})
     sending = replace(message, status=Status.SENDING)
-    return Go(sending, _composed(case, number), case.now)
-
-
-def _composed(case: Case, number: int) -> Content:
-    message, template = case.message, case.template
-    parts: list[dict[str, Any]] = []
-    text, subject = message.payload.get("text") or "", message.subject
-    if template is not None:
-        values = texts.parameters(template, message.payload.get("variables") or {})
-        text = texts.filled_in(template.body, values)
-        subject = subject or texts.filled_in(template.subject or "", values)
-        if message.channel is Channel.WHATSAPP:
-            parts = components.of(template, values, texts.used_in(template.body))
-    return Content(
-        message_id=message.id,
-        tenant_id=message.tenant_id,
-        attempt_no=number,
-        to=message.to_address,
-        sender=case.sender,
-        text=text,
-        subject=subject,
-        template=template,
-        components=tuple(parts),
-        unsubscribe=_unsubscribe(case),
-        reply_to=case.row["last_inbound_id"],
+    return Go(
+        sending,
+        compose.content(
+            message, case.template, case.sender, case.consent, case.row["last_inbound_id"], number, case.settings
+        ),
+        case.now,
     )
-
-
-def _unsubscribe(case: Case) -> str | None:
-    bulk = case.message.purpose is Purpose.MARKETING and case.message.channel is Channel.EMAIL
-    if not bulk or case.consent is None:
-        return None
-    token = unsubscribe_token(case.settings.token_secret, case.consent.id)
-    return f"{case.settings.public_url}/api/v1/outbound/unsubscribe/{token}"
 
 
 async def _wait(conn: Connection, case: Case, until: datetime, reason: str) -> Step:

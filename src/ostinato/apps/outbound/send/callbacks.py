@@ -8,7 +8,7 @@ cannot be stored does not take the others of its batch with it.
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from ostinato import database
@@ -27,6 +27,7 @@ from ostinato.apps.outbound.providers.lines import (
     PreferenceLine,
     StatusLine,
     TemplateLine,
+    UnsubscribeLine,
 )
 from ostinato.apps.outbound.providers.protocol import Posted, Taken
 from ostinato.apps.outbound.send import failures, holds, moves, settle
@@ -34,6 +35,7 @@ from ostinato.apps.outbound.send.moves import Failure
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.errors import InvalidInput
+from ostinato.jobs import Client
 from ostinato.observe import get_logger
 
 PAUSED = timedelta(hours=6)
@@ -41,14 +43,28 @@ PAUSED = timedelta(hours=6)
 APPROVED = ("APPROVED", "REINSTATED")
 WITHDRAWN = ("REJECTED", "DISABLED", "PENDING_DELETION", "DELETED", "IN_APPEAL", "PENDING")
 
+Word = InboundLine | PreferenceLine | UnsubscribeLine
+"""What a person said."""
+
 log = get_logger("outbound")
 
 
-def read(row: Row, settings: OutboundSettings) -> tuple[list[Line], int]:
-    """Read the lines of a stored callback, and count those that could not be read."""
-    posted = Posted(row["url"], bytes(row["body"]), received_at=row["received_at"])
-    lines, odd = PROVIDERS[row["provider"]].read(posted, settings)
-    return [_not_later(line, posted.received_at) for line in lines], odd
+class Heard(NamedTuple):
+    """The lines of a callback, and how many could not be read."""
+
+    lines: list[Line]
+    odd: int
+
+
+def read(provider: str, posted: Posted, settings: OutboundSettings) -> Heard:
+    """Read the lines of a callback, and count those that could not be read."""
+    lines, odd = PROVIDERS[provider].read(posted, settings)
+    return Heard([_not_later(line, posted.received_at) for line in lines], odd)
+
+
+def stored(row: Row) -> Posted:
+    """What a provider posted, as it was stored."""
+    return Posted(row["url"], bytes(row["body"]), received_at=row["received_at"])
 
 
 def _not_later(line: Line, received_at: datetime) -> Line:
@@ -58,28 +74,58 @@ def _not_later(line: Line, received_at: datetime) -> Line:
     return line
 
 
-async def apply(conn: Connection, lines: list[Line], settings: OutboundSettings) -> tuple[int, int]:
-    """Apply lines; how many had an effect, and how many were repeated, odd or nobody's."""
+def words_of(lines: list[Line]) -> list[Word]:
+    """Return what people said themselves, in the order in which they said it: the last word counts."""
+    return sorted((each for each in lines if isinstance(each, Word)), key=lambda line: line.at)
+
+
+async def hear(client: Client, callback_id: int, heard: Heard, settings: OutboundSettings, only: str | None) -> None:
+    """Apply what people said in a callback that was stored, before anything else of it is.
+
+    Each word in the name of the tenant whom it is for, because the API sees no tenant's rows of its
+    own. The job of the callback comes to the same words again, and finds that they were applied. It
+    has nothing to do where there is nothing else.
+    """
+    words = words_of(heard.lines)
     done = 0
-    words = [line for line in lines if isinstance(line, InboundLine | PreferenceLine)]
-    for word in sorted(words, key=lambda line: line.at):  # the last word of a person counts
-        done += await _alone(conn, _spoken, word, settings)
+    for word in words:
+        async with client.connection() as conn:
+            tenant_id = await inbound.tenant_of(conn, word, only)
+        if tenant_id is not None:
+            async with client.for_tenant(tenant_id).transaction() as conn:
+                done += await _alone(conn, _spoken, word, settings, tenant_id)
+    if len(words) == len(heard.lines):
+        ignored = len(words) - done + heard.odd
+        async with client.transaction() as conn:
+            await store.run(conn, "end_callback", id=callback_id, lines=done, ignored=ignored)
+
+
+async def apply(
+    conn: Connection, lines: list[Line], settings: OutboundSettings, *, only: str | None = None
+) -> tuple[int, int]:
+    """Apply lines; how many had an effect, and how many were repeated, odd or nobody's.
+
+    With `only`, they are signed with the account of that tenant, and speak of no other.
+    """
+    done = 0
+    for word in words_of(lines):
+        done += await _alone(conn, _spoken, word, settings, only)
     statuses = [line for line in lines if isinstance(line, StatusLine)]
-    placed = [(await _tenant_of(conn, line), line) for line in statuses]
+    placed = [(await _tenant_of(conn, line, only), line) for line in statuses]
     known = [(tenant, line) for tenant, line in placed if tenant is not None]
     # A batch may report one message several times: each keeps its turn.
     known.sort(key=lambda pair: (pair[0], str(pair[1].message_id or pair[1].provider_message_id)))
     for tenant, told in known:
         done += await _alone(conn, _status, tenant, told, settings)
-    named = {(line.provider, line.provider_key, line.account) for _, line in known if line.account}
-    for provider, key, account in named:
-        place = {"provider": provider, "provider_key": key}
+    named = {(tenant, line.provider, line.provider_key, line.account) for tenant, line in known if line.account}
+    for tenant, provider, key, account in named:
+        place = {"tenant_id": tenant, "provider": provider, "provider_key": key}
         await store.run(conn, "learn_account", **place, account_key=account)
     for line in lines:
         if isinstance(line, ComplaintLine):
-            done += await _alone(conn, _complained, line)
+            done += await _alone(conn, _complained, line, only)
         elif isinstance(line, TemplateLine):
-            done += await _alone(conn, _template_told, line)
+            done += await _alone(conn, _template_told, line, only)
     return done, len(lines) - done
 
 
@@ -93,21 +139,30 @@ async def _alone(conn: Connection, step: Callable[..., Awaitable[int]], *given: 
         return 0
 
 
-async def _spoken(conn: Connection, line: InboundLine | PreferenceLine, settings: OutboundSettings) -> int:
-    if isinstance(line, InboundLine):
-        return await inbound.came_in(conn, line, settings)
-    return await inbound.prefers(conn, line, settings)
+async def _spoken(conn: Connection, line: Word, settings: OutboundSettings, only: str | None) -> int:
+    match line:
+        case InboundLine():
+            return await inbound.came_in(conn, line, settings, only)
+        case PreferenceLine():
+            return await inbound.prefers(conn, line, settings, only)
+        case UnsubscribeLine():
+            return await inbound.unsubscribed(conn, line, settings, only)
 
 
-async def _tenant_of(conn: Connection, line: StatusLine) -> str | None:
+async def _tenant_of(conn: Connection, line: StatusLine, only: str | None) -> str | None:
     if line.provider_key:
-        row = await store.first(conn, "sender_of_provider", provider=line.provider, provider_key=line.provider_key)
+        key = {"provider": line.provider, "provider_key": line.provider_key}
+        row = await store.first(conn, "sender_of_provider", **key, only=only)
         if row is not None:
             return str(row["tenant_id"])
     if PROVIDERS[line.provider].trusts_reference and line.message_id is not None:
-        row = await store.first(conn, "tenant_of_message", id=line.message_id)
-        return None if row is None else str(row["tenant_id"])
+        return await _tenant_of_message(conn, line.message_id, only)
     return None
+
+
+async def _tenant_of_message(conn: Connection, message_id: UUID, only: str | None) -> str | None:
+    row = await store.first(conn, "tenant_of_message", id=message_id)
+    return None if row is None or only not in (None, row["tenant_id"]) else str(row["tenant_id"])
 
 
 async def _status(conn: Connection, tenant_id: str, line: StatusLine, settings: OutboundSettings) -> int:
@@ -182,14 +237,13 @@ async def _failed(
     await moves.enqueue_send(conn, message, run_at=later["next_retry_at"])
 
 
-async def _complained(conn: Connection, line: ComplaintLine) -> int:
+async def _complained(conn: Connection, line: ComplaintLine, only: str | None) -> int:
     """Somebody calls a mail spam: nothing more is sent there. How that one stands is unchanged."""
     if line.message_id is None:
         return 0
-    found = await store.first(conn, "tenant_of_message", id=line.message_id)
-    if found is None:
+    tenant_id = await _tenant_of_message(conn, line.message_id, only)
+    if tenant_id is None:
         return 0
-    tenant_id = str(found["tenant_id"])
     name = (line.provider, str(line.message_id), "complaint")
     if not await inbound.is_new(conn, tenant_id, *name, code="complaint"):
         return 0
@@ -200,7 +254,7 @@ async def _complained(conn: Connection, line: ComplaintLine) -> int:
     return 1
 
 
-async def _template_told(conn: Connection, line: TemplateLine) -> int:
+async def _template_told(conn: Connection, line: TemplateLine, only: str | None) -> int:
     """What WhatsApp says about a template, for each organisation with a number of that account."""
     if line.event not in (*APPROVED, *WITHDRAWN, "PAUSED"):
         log.warning("template_told", event_told=line.event, template=line.name)
@@ -217,6 +271,7 @@ async def _template_told(conn: Connection, line: TemplateLine) -> int:
         status=line.event if line.event in WITHDRAWN else "APPROVED",
         at=line.at,
         held_until=paused,
+        only=only,
     )
     for row in rows:
         details: dict[str, Any] = {"template_code": row["template_code"], "event": line.event}

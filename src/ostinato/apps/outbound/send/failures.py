@@ -32,9 +32,21 @@ async def fail(
     *,
     job_attempt: int | None = None,
     rng: random.Random | None = None,
+    away: timedelta | None = None,
+    give_up: str | None = None,
 ) -> rules.Verdict:
-    """Write what an error means, and say what comes next."""
-    verdict = _judged(message, failure, settings, rng or random.Random())  # noqa: S311 - jitter
+    """Write what an error means, and say what comes next.
+
+    `away` says how long the message waits because its provider is away, `give_up` why it is left to
+    people, whatever the error.
+    """
+    verdict: rules.Verdict
+    if give_up is not None:
+        verdict = rules.Fail(dead=True, reason=give_up)
+    elif away is not None:
+        verdict = rules.Hold(away.total_seconds())
+    else:
+        verdict = _judged(message, failure, settings, rng or random.Random())  # noqa: S311 - jitter
     now = await database.now(conn)
     seconds = getattr(verdict, "seconds", 0.0)
     later = None if isinstance(verdict, rules.Fail) else now + timedelta(seconds=seconds)
@@ -59,7 +71,8 @@ async def fail(
         case rules.Hold() | rules.HoldTemplate():
             waits = {"next_retry_at": later, "waits_for": verdict.waits_for}
             await requeue(conn, message, {**error, **waits})
-            await _hold(conn, message, failure, verdict, now)
+            if away is None:  # the outage has held it
+                await _hold(conn, message, failure, verdict, now)
         case rules.Convert():
             await requeue(conn, message, error)
             await convert(conn, message)

@@ -12,6 +12,7 @@ from ostinato.apps.outbound.store import Connection
 QUEUE: Final = "outbound_callbacks"
 BY_SENDER: Final = ["SENDER_HELD", "HOLD"]
 BY_TEMPLATE: Final = ["TEMPLATE_HELD"]
+BY_HOURS: Final = ["QUIET_HOURS"]
 BATCH: Final = 500
 AGAIN: Final = timedelta(seconds=5)
 
@@ -26,8 +27,13 @@ async def wake_template(conn: Connection, tenant_id: str, code: str, language: s
     await _start(conn, tenant_id, {"template_code": code, "language": language})
 
 
+async def wake_quiet(conn: Connection, tenant_id: str) -> None:
+    """Have all that waits for its hours look again, once this is committed: the hours are others now."""
+    await _start(conn, tenant_id, {"quiet": True})
+
+
 async def _start(conn: Connection, tenant_id: str, about: Mapping[str, object], *, later: bool = False) -> None:
-    what = {"sender_id": None, "template_code": None, "language": None, **about}
+    what = {"sender_id": None, "template_code": None, "language": None, "quiet": False, **about}
     what["correlation_id"] = tenants.current_correlation()
     run_at = await database.now(conn) + AGAIN if later else None
     await store.run(conn, "start_wake", tenant_id=tenant_id, **what, again=not later, run_at=run_at)
@@ -42,13 +48,14 @@ async def wake(
     template_code: str | None,
     language: str | None,
     again: bool,
+    quiet: bool = False,
 ) -> int:
     """Let the jobs of what waits run now; how many. Their sender's rate spreads them.
 
     With `again` there is a second look a moment later, for those that were just about to wait.
     """
     about = {"sender_id": sender_id, "template_code": template_code, "language": language}
-    reasons = BY_TEMPLATE if sender_id is None else BY_SENDER
+    reasons = BY_HOURS if quiet else BY_TEMPLATE if sender_id is None else BY_SENDER
     woken, after = 0, None
     while True:
         rows = await store.rows(
@@ -60,6 +67,5 @@ async def wake(
         ids = [int(row["job_id"]) for row in rows if row["job_id"] is not None]
         woken += len(await jobs.hasten(conn, ids))
     if again:
-        known = {name: value for name, value in about.items() if value is not None}
-        await _start(conn, tenant_id, known, later=True)
+        await _start(conn, tenant_id, {**about, "quiet": quiet}, later=True)
     return woken

@@ -21,10 +21,11 @@ class Hours(NamedTuple):
     every_day: bool
 
 
-HOURS: Final = {
-    Purpose.TRANSACTIONAL: Hours(time(8), time(21), every_day=True),
-    Purpose.MARKETING: Hours(time(8), time(20), every_day=False),
-}
+def hours_of(purpose: Purpose, organisation: Organisation) -> Hours:
+    """When messages of a purpose go: as the organisation has it; marketing neither on Sundays nor on holidays."""
+    if purpose is Purpose.MARKETING:
+        return Hours(organisation.marketing_opens, organisation.marketing_closes, every_day=False)
+    return Hours(organisation.opens, organisation.closes, every_day=True)
 
 
 def next_opening(
@@ -36,7 +37,7 @@ def next_opening(
     """
     if urgent and purpose is Purpose.TRANSACTIONAL:
         return None
-    hours = HOURS[purpose]
+    hours = hours_of(purpose, organisation)
     zone = ZoneInfo(organisation.zone)
     local = at.astimezone(zone)
     day = local.date()

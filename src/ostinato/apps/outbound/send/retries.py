@@ -1,4 +1,4 @@
-"""Queues a message again that FAILED: for an operator over HTTP, or a redriven dead letter."""
+"""Queues a message again that FAILED, or cancels one that waits, because somebody asks for it."""
 
 from uuid import UUID
 
@@ -13,20 +13,33 @@ from ostinato.errors import NotFound, OstinatoError
 
 async def retry(conn: Connection, tenant_id: str, message_id: UUID, actor: str) -> Message:
     """Queue a message again that FAILED; its budget begins anew, its history stays."""
-    row = await store.first(conn, "lock_message", tenant_id=tenant_id, id=message_id)
-    if row is None:
-        raise NotFound(f"there is no message {message_id}", message_id=str(message_id))
-    message = store.made(Message, row)
-    if message.status is not Status.FAILED:
-        raise MessageWrongState(
-            f"message {message_id} is {message.status}, not FAILED",
-            message_id=str(message_id),
-            status=message.status.value,
-        )
+    message = await _locked(conn, tenant_id, message_id, Status.FAILED)
     await reopen(conn, message, actor)
     if not await _redriven(conn, message):
         await moves.enqueue_send(conn, message)
     return await store.find_message(conn, tenant_id, message_id)
+
+
+async def cancel(conn: Connection, tenant_id: str, message_id: UUID, actor: str) -> Message:
+    """Cancel a message that waits, whatever for; whoever sends it waits for its row, and finds it cancelled."""
+    message = await _locked(conn, tenant_id, message_id, Status.QUEUED)
+    await moves.cancel(conn, tenant_id, message.id, "ASKED_FOR", actor)
+    return await store.find_message(conn, tenant_id, message_id)
+
+
+async def _locked(conn: Connection, tenant_id: str, message_id: UUID, wanted: Status) -> Message:
+    """Lock a message that is in a state; refuses one in another."""
+    row = await store.first(conn, "lock_message", tenant_id=tenant_id, id=message_id)
+    if row is None:
+        raise NotFound(f"there is no message {message_id}", message_id=str(message_id))
+    message = store.made(Message, row)
+    if message.status is not wanted:
+        raise MessageWrongState(
+            f"message {message_id} is {message.status}, not {wanted}",
+            message_id=str(message_id),
+            status=message.status.value,
+        )
+    return message
 
 
 async def reopen(conn: Connection, message: Message, actor: str) -> None:

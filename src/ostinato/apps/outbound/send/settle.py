@@ -12,7 +12,7 @@ from ostinato.apps.outbound.errors import Undeliverable
 from ostinato.apps.outbound.model import AttemptStatus, Content, Message, Status
 from ostinato.apps.outbound.providers import provider_of
 from ostinato.apps.outbound.providers.protocol import Lost, NotSent, Outcome, Refused, Taken
-from ostinato.apps.outbound.send import failures
+from ostinato.apps.outbound.send import failures, outages
 from ostinato.apps.outbound.send.moves import ACTOR, NOTHING_WRONG, Failure, end_attempt, move
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
@@ -33,6 +33,7 @@ async def settle(
                 await taken(conn, message, number, outcome)
             else:
                 await _note_id(conn, message, outcome)
+            await outages.answered(conn, message, content.sender)
         return None
     known = _failure(content.sender.provider, outcome)
     async with ctx.fenced() as conn:
@@ -43,8 +44,15 @@ async def settle(
             await too_late(conn, message, number, known)
             return Done({"outcome": message.status})
         if known is None:
+            lost = Failure(content.sender.provider, rules.UNKNOWN, outcome.message)
+            await outages.met(conn, message, lost, certain=False)
             return Snooze(await doubt(conn, message, number, outcome.message, settings))
-        verdict = await failures.fail(conn, message, number, known, settings, job_attempt=ctx.job.attempt)
+        away = None
+        if known.ruling.outage:
+            away = await outages.met(conn, message, known, certain=isinstance(outcome, NotSent))
+        else:
+            await outages.answered(conn, message, content.sender)
+        verdict = await failures.fail(conn, message, number, known, settings, job_attempt=ctx.job.attempt, away=away)
     return _next(verdict, known)
 
 
@@ -96,8 +104,7 @@ async def taken(
     now = at or await database.now(conn)
     named = {"sent_at": now, "provider_message_id": outcome.provider_message_id}
     await move(conn, message, "accept", {**NOTHING_WRONG, **named})
-    told = {"attempt_no": attempt_no, "provider_message_id": outcome.provider_message_id}
-    await _emit_sent(conn, message, told)
+    await _emit_sent(conn, message, {"attempt_no": attempt_no})
 
 
 async def delivered(conn: Connection, message: Message, attempt_no: int | None, at: datetime) -> None:

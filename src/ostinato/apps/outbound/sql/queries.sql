@@ -2,50 +2,117 @@
 
 -- name: organisation
 -- What a tenant has chosen.
-select zone, region, language, notice_time, holidays, stop_covers_all, stop_reply, help_reply, start_reply
-    from outbound.organisation
-where tenant_id = %(tenant_id)s;
+select * from outbound.organisation where tenant_id = %(tenant_id)s;
 
 -- name: put_organisation
 -- Writes what a tenant has chosen.
 insert into outbound.organisation
     (tenant_id, zone, region, language, notice_time, holidays, stop_covers_all, stop_reply, help_reply, start_reply,
-    updated_at)
+    opens, closes, marketing_opens, marketing_closes, reminder_days, updated_at)
 values (%(tenant_id)s, %(zone)s, %(region)s, %(language)s, %(notice_time)s, %(holidays)s, %(stop_covers_all)s,
-    %(stop_reply)s, %(help_reply)s, %(start_reply)s, ostinato.now())
+    %(stop_reply)s, %(help_reply)s, %(start_reply)s, %(opens)s, %(closes)s, %(marketing_opens)s, %(marketing_closes)s,
+    %(reminder_days)s::integer[], ostinato.now())
 on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.region, language = excluded.language,
     notice_time = excluded.notice_time, holidays = excluded.holidays, stop_covers_all = excluded.stop_covers_all,
     stop_reply = excluded.stop_reply, help_reply = excluded.help_reply, start_reply = excluded.start_reply,
+    opens = excluded.opens, closes = excluded.closes, marketing_opens = excluded.marketing_opens,
+    marketing_closes = excluded.marketing_closes, reminder_days = excluded.reminder_days,
     updated_at = excluded.updated_at;
 
 -- name: put_sender
--- Adds a sender, or changes how it is shown.
-insert into outbound.sender (tenant_id, channel, provider, provider_key, display, account_key)
-values (%(tenant_id)s, %(channel)s, %(provider)s, %(provider_key)s, %(display)s, %(account_key)s)
+-- Adds a sender, or changes how it is shown and what opens its account.
+insert into outbound.sender (tenant_id, channel, provider, provider_key, display, account_key, credentials, on_unknown,
+    rate, is_default, reply_to)
+values (%(tenant_id)s, %(channel)s, %(provider)s, %(provider_key)s, %(display)s, %(account_key)s, %(credentials)s,
+    %(on_unknown)s, %(rate)s, %(is_default)s, %(reply_to)s)
 on conflict (tenant_id, channel, provider_key) do update set display = excluded.display,
-    account_key = coalesce(excluded.account_key, outbound.sender.account_key)
-returning id, channel, provider, provider_key, display, account_key, held_until, hold_reason;
+    account_key = coalesce(excluded.account_key, outbound.sender.account_key),
+    credentials = coalesce(excluded.credentials, outbound.sender.credentials), on_unknown = excluded.on_unknown,
+    rate = excluded.rate, is_default = excluded.is_default, reply_to = excluded.reply_to,
+    deleted_at = null
+returning id;
+
+-- name: no_default
+-- No sender of a channel is the usual one: another one is about to be.
+update outbound.sender set is_default = false
+where tenant_id = %(tenant_id)s and channel = %(channel)s and is_default;
+
+-- name: delete_sender
+-- Takes a sender out of use, unless messages wait for it; its row stays for those that it has sent. What opened its
+-- account goes.
+update outbound.sender s set deleted_at = ostinato.now(), credentials = null, is_default = false
+where s.tenant_id = %(tenant_id)s and s.id = %(id)s and s.deleted_at is null and not exists (
+    select from outbound.message m where m.tenant_id = s.tenant_id and m.sender_id = s.id
+    and m.status in ('QUEUED', 'SENDING')) returning s.provider, s.provider_key;
+
+-- name: leave_ownership
+-- What an organisation has no sender for any more is nobody's.
+select outbound.leave_ownership(%(tenant_id)s, %(provider)s, %(provider_key)s);
+
+-- name: take_turn
+-- The turn of a message at a sender with a rate of its own: when it is, counted from the one before.
+update outbound.sender set next_turn_at = greatest(next_turn_at, ostinato.now()) + make_interval(secs => 1 / rate)
+where tenant_id = %(tenant_id)s and id = %(id)s
+returning next_turn_at - make_interval(secs => 1 / rate) as at;
+
+-- name: set_turn
+-- Notes the turn of a message.
+update outbound.message set turn_at = %(at)s where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: senders
--- The senders of a tenant.
-select id, channel, provider, provider_key, display, account_key, held_until, hold_reason from outbound.sender
-where tenant_id = %(tenant_id)s order by id;
+-- The senders of a tenant, or one of them, and whether something may be sent by them.
+select s.*, outbound.usable(s) as usable, p.proof from outbound.sender s
+left join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on true
+where s.tenant_id = %(tenant_id)s and (%(id)s::bigint is null or s.id = %(id)s) and s.deleted_at is null
+order by s.id;
 
 -- name: sender_for
--- The sender of a channel: the one named, or the first.
-select id, channel, provider, provider_key, display, held_until, hold_reason from outbound.sender
-where tenant_id = %(tenant_id)s and channel = %(channel)s and (%(id)s::bigint is null or id = %(id)s)
-    order by id limit 1;
+-- The sender of a channel: the one named, else the usual one, else the first by which something may be sent.
+select s.*, outbound.usable(s) as usable from outbound.sender s
+where s.tenant_id = %(tenant_id)s and s.channel = %(channel)s and (%(id)s::bigint is null or s.id = %(id)s)
+    and s.deleted_at is null
+order by outbound.usable(s) desc, s.is_default desc, s.id limit 1;
 
 -- name: sender_of_provider
--- Whose sender a provider speaks of.
-select tenant_id, id, channel, provider, provider_key, display, held_until, hold_reason from outbound.sender
-where provider = %(provider)s and provider_key = %(provider_key)s;
+-- Whose sender a provider speaks of: his who has proven that it is; with `only`, if that is whose account it is.
+select s.* from outbound.sender s
+join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on p.tenant_id is not null
+where s.provider = %(provider)s and s.provider_key = %(provider_key)s and s.deleted_at is null
+    and (%(only)s::text is null or s.tenant_id = %(only)s);
+
+-- name: tenant_of_sender
+-- Which tenant a provider speaks of; with `only`, if that is whose account it is.
+select outbound.tenant_of_sender(%(provider)s, %(keys)s::text[], %(only)s) as tenant_id;
+
+-- name: account_of_hook
+-- The account of a sender, sealed, by the name under which its provider calls back.
+select tenant_id, provider_key, credentials from outbound.account_of_hook(%(provider)s, %(hook)s);
+
+-- name: challenge
+-- What only this installation can have asked the owner of a domain to write.
+select outbound.sealed(jsonb_build_object('domain', %(about)s::text)) ->> 'domain' as code;
+
+-- name: claim_ownership
+-- Notes whose something is, unless another organisation has proven it before.
+select outbound.claim_ownership(%(tenant_id)s, %(provider)s, %(key)s, %(proven)s, %(account)s, %(by)s) as claimed;
+
+-- name: grant_ownership
+-- The administrator says whose something is.
+select * from outbound.grant_ownership(%(provider)s, %(key)s, %(tenant_id)s, %(account)s, %(by)s);
+
+-- name: withdraw_ownership
+-- The administrator takes something away.
+select * from outbound.withdraw_ownership(%(provider)s, %(key)s, %(by)s);
+
+-- name: owners
+-- What is whose.
+select * from outbound.owners(%(tenant_id)s);
 
 -- name: learn_account
 -- Notes to which account a number belongs at its provider.
 update outbound.sender set account_key = %(account_key)s
-where provider = %(provider)s and provider_key = %(provider_key)s and account_key is distinct from %(account_key)s;
+where tenant_id = %(tenant_id)s and provider = %(provider)s and provider_key = %(provider_key)s
+    and account_key is distinct from %(account_key)s;
 
 -- name: hold_sender
 -- Lets nothing more go out by a sender for a while.
@@ -54,30 +121,69 @@ where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: release_sender
 -- Ends the hold of a sender, and says whether there was one to end.
-update outbound.sender set held_until = null, hold_reason = null, hold_code = null
-    where tenant_id = %(tenant_id)s and id = %(id)s returning id;
+update outbound.sender set held_until = null, hold_reason = null, hold_code = null, troubles = 0, outage_since = null,
+    probes = 0, probed_by = null
+where tenant_id = %(tenant_id)s and id = %(id)s returning id;
+
+-- name: lock_sender
+-- A sender, held until the end of the transaction.
+select * from outbound.sender where tenant_id = %(tenant_id)s and id = %(id)s for update;
+
+-- name: note_trouble
+-- Its provider did not answer, so often in a row; since when it is away, and until when it is not tried. Whoever tried
+-- it has done so.
+update outbound.sender set troubles = %(troubles)s, probed_by = null, outage_since = %(since)s, held_until = %(until)s,
+    hold_reason = case when %(since)s::timestamptz is null then hold_reason else %(reason)s end,
+    hold_code = case when %(since)s::timestamptz is null then hold_code else %(code)s end
+where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: end_outage
+-- Its provider answers again, or nobody waits for it; a hold for another reason stays.
+update outbound.sender set troubles = 0, outage_since = null, probes = 0, probed_by = null,
+    held_until = case when outage_since is null then held_until end,
+    hold_reason = case when outage_since is null then hold_reason end,
+    hold_code = case when outage_since is null then hold_code end
+where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: next_probe
+-- Which message tries a provider that was away, the one that did so last after all others; and how many are not sent.
+select w.waiting, p.id, p.job_id from (
+    select count(*) as waiting from outbound.message
+    where tenant_id = %(tenant_id)s and sender_id = %(id)s and status in ('QUEUED', 'SENDING')) w
+left join lateral (
+    select m.id, m.job_id from outbound.message m
+    where m.tenant_id = %(tenant_id)s and m.sender_id = %(id)s and m.status = 'QUEUED'
+    and m.waits_for in ('SENDER_HELD', 'HOLD') and m.attempts_used < %(most)s
+    order by m.attempts_used, m.updated_at, m.id limit 1) p on true;
+
+-- name: begin_probe
+-- One message tries a provider that was away; others wait until then.
+update outbound.sender set probes = probes + 1, probed_by = %(message_id)s::uuid, held_until = %(until)s
+where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: put_template
 -- Writes a template.
-insert into outbound.template (tenant_id, template_code, language, category, provider_name, body, subject,
+insert into outbound.template (tenant_id, template_code, language, category, provider_name, body, html, subject,
     variables_schema, components, parameter_format, is_active, held_until, updated_at)
-values (%(tenant_id)s, %(template_code)s, %(language)s, %(category)s, %(provider_name)s, %(body)s, %(subject)s,
-    %(variables)s, %(components)s, %(parameter_format)s, %(is_active)s, null, ostinato.now())
+values (%(tenant_id)s, %(template_code)s, %(language)s, %(category)s, %(provider_name)s, %(body)s, %(html)s,
+    %(subject)s, %(variables)s, %(components)s, %(parameter_format)s, %(is_active)s, null, ostinato.now())
 on conflict (tenant_id, template_code, language) do update set category = excluded.category,
-    provider_name = excluded.provider_name, body = excluded.body, subject = excluded.subject,
+    provider_name = excluded.provider_name, body = excluded.body, html = excluded.html, subject = excluded.subject,
     variables_schema = excluded.variables_schema, components = excluded.components,
     parameter_format = excluded.parameter_format, is_active = excluded.is_active, held_until = null,
     provider_status = null, provider_status_at = null, updated_at = excluded.updated_at;
 
 -- name: templates
 -- The templates of a tenant.
-select template_code, language, category, provider_name, body, subject, variables_schema, components, parameter_format,
+select template_code, language, category, provider_name, body, html, subject, variables_schema, components,
+    parameter_format,
     provider_status, is_active, held_until
 from outbound.template where tenant_id = %(tenant_id)s order by template_code, language;
 
 -- name: template
 -- One template.
-select template_code, language, category, provider_name, body, subject, variables_schema, components, parameter_format,
+select template_code, language, category, provider_name, body, html, subject, variables_schema, components,
+    parameter_format,
     provider_status, is_active, held_until
 from outbound.template where tenant_id = %(tenant_id)s and template_code = %(template_code)s
     and language = %(language)s;
@@ -94,7 +200,8 @@ update outbound.template t set provider_status = %(status)s, provider_status_at 
 where t.provider_name = %(name)s and t.language = %(language)s
     and (t.provider_status_at is null or t.provider_status_at <= %(at)s)
   and exists (select from outbound.sender s where s.tenant_id = t.tenant_id and s.provider = %(provider)s
-  and s.account_key = %(account_key)s)
+  and s.account_key = %(account_key)s and outbound.usable(s))
+  and (%(only)s::text is null or t.tenant_id = %(only)s)
 returning t.tenant_id, t.template_code, t.language;
 
 -- name: deactivate_template
@@ -107,7 +214,7 @@ where tenant_id = %(tenant_id)s and template_code = %(template_code)s and langua
 -- The consent of a subject for a channel and purpose, and whether nothing more is wanted at the address.
 select c.*, exists (select from outbound.suppression x where x.tenant_id = c.tenant_id and x.channel = c.channel
     and x.purpose = c.purpose
-    and x.address_mac = %(address_mac)s) as suppressed
+    and x.address_mac = any (%(address_macs)s)) as suppressed
 from outbound.consent c where c.tenant_id = %(tenant_id)s and c.subject_id = %(subject_id)s and c.channel = %(channel)s
     and c.purpose = %(purpose)s;
 
@@ -117,15 +224,16 @@ select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = 
     and purpose = %(purpose)s for update;
 
 -- name: lock_consents_of_address
--- The consents that were given for an address, held until the end of the transaction.
+-- The consents that were given for an address, however it is spelt, held until the end of the transaction.
 select * from outbound.consent
-where tenant_id = %(tenant_id)s and channel = %(channel)s and address = %(address)s and purpose = any (%(purposes)s)
+where tenant_id = %(tenant_id)s and channel = %(channel)s
+    and lower(address collate "C") = lower(%(address)s collate "C") and purpose = any (%(purposes)s)
     order by id for update;
 
 -- name: subject_of_address
 -- Whose an address is, as far as consents tell.
 select subject_id from outbound.consent where tenant_id = %(tenant_id)s and channel = %(channel)s
-    and address = %(address)s
+    and lower(address collate "C") = lower(%(address)s collate "C")
 order by updated_at desc limit 1;
 
 -- name: consent_of_id
@@ -178,22 +286,53 @@ insert into outbound.consent_event (tenant_id, consent_id, event_type, old_statu
 select %(tenant_id)s, b.id, 'ERASED', b.status, b.status, ostinato.now(), 'OPERATOR', %(actor)s, %(proof)s
     from blanked b;
 
+-- name: addresses_of_subject
+-- Where a subject was, or was to be, written to.
+select distinct a.address from (
+    select address from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
+    union all select unnest(array[to_address, payload #>> '{fallback,to}']) from outbound.message
+    where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s) a where a.address <> '' order by 1;
+
+-- name: open_messages
+-- How many messages of a subject are not at their end.
+select count(*) as open from outbound.message
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and status in ('QUEUED', 'SENDING');
+
+-- name: erase_members
+-- Forgets what a member of Coop Habitat is called, and where he is reached.
+update outbound.coop_member set name = '', address = '', updated_at = ostinato.now()
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and (name, address) <> ('', '');
+
 -- name: erase_messages
--- Blanks the recipient and the text of a subject's messages that wait for nothing more; held in the order of their ids,
--- as callbacks hold them.
+-- Blanks the recipient and the text of a subject's messages that wait for nothing more, and what stands for them: their
+-- fingerprints, and the provider's ids, in which WhatsApp writes the number. Held in the order of their ids, as
+-- callbacks hold them.
 with ended as (
-    select id from outbound.message
+    select id, provider_message_id as told from outbound.message
     where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and status not in ('QUEUED', 'SENDING')
-    and to_address <> '' order by id for update)
+    and to_address <> '' order by id for update
+), attempts as (
+    update outbound.attempt a set provider_response = null, error_message = null
+    from ended e where a.tenant_id = %(tenant_id)s and a.message_id = e.id
+), lines as (
+    delete from outbound.callback_line l using ended e
+    where l.tenant_id = %(tenant_id)s and l.provider_message_id = e.told)
 update outbound.message m set to_address = '', payload = '{}', subject = null, error_message = null,
-    updated_at = ostinato.now()
+    fingerprint = '{}', provider_message_id = null, updated_at = ostinato.now()
 from ended e where m.tenant_id = %(tenant_id)s and m.id = e.id returning m.id;
 
 -- name: erase_inbound
 -- Forgets what was written from some addresses, and how fast they may be written to.
-with a as (update outbound.inbound set body = null, from_address = ''
-    where tenant_id = %(tenant_id)s and from_address = any (%(addresses)s) returning 1)
+with a as (update outbound.inbound set body = null, from_address = '', provider_message_id = 'erased:' || id
+    where tenant_id = %(tenant_id)s and from_address = any (%(addresses)s) returning 1
+), b as (delete from outbound.callback_line where tenant_id = %(tenant_id)s and provider_message_id in
+    (select 'preference:' || address from unnest(%(addresses)s::text[]) address) returning 1)
 delete from outbound.pair where tenant_id = %(tenant_id)s and address = any (%(addresses)s);
+
+-- name: last_refusal
+-- When a consent was last denied or revoked.
+select max(occurred_at) as at from outbound.consent_event
+where tenant_id = %(tenant_id)s and consent_id = %(consent_id)s and event_type in ('DENIED', 'REVOKED');
 
 -- name: was_granted
 -- Whether a consent was granted at some time.
@@ -206,28 +345,39 @@ select tenant_id, id from outbound.consent where status = 'GRANTED' and expires_
     order by id limit 500 for update skip locked;
 
 -- name: message_by_key
--- The message of a key.
-select * from outbound.message where tenant_id = %(tenant_id)s and idempotency_key = %(idempotency_key)s;
+-- The message of a key, if it was used, and the fingerprint of the request as it is stored.
+select m.*, outbound.sealed(%(fields)s::jsonb) as sealed from (values (1)) one (n)
+left join outbound.message m on m.tenant_id = %(tenant_id)s and m.idempotency_key = %(idempotency_key)s;
 
 -- name: add_message
 -- A message, unless its key is taken.
 insert into outbound.message (tenant_id, id, dossier_id, subject_id, channel, purpose, to_address, template_code,
     language, subject, payload, fingerprint, urgent, sender_id, idempotency_key, entity_type, entity_id,
-    logical_event_id, recipient_ref, fallback_of, inbound_id, not_after, correlation_id)
+    logical_event_id, recipient_ref, fallback_of, inbound_id, not_after, send_at, next_retry_at, waits_for,
+    correlation_id)
 values (%(tenant_id)s, %(id)s, %(dossier_id)s, %(subject_id)s, %(channel)s, %(purpose)s, %(to_address)s,
     %(template_code)s, %(language)s, %(subject)s, %(payload)s, %(fingerprint)s, %(urgent)s, %(sender_id)s,
     %(idempotency_key)s, %(entity_type)s, %(entity_id)s, %(logical_event_id)s, %(recipient_ref)s, %(fallback_of)s,
-    %(inbound_id)s, %(not_after)s, %(correlation_id)s)
+    %(inbound_id)s, %(not_after)s, %(send_at)s, %(send_at)s,
+    case when %(send_at)s::timestamptz is not null then 'SEND_AT' end, %(correlation_id)s)
 on conflict (tenant_id, idempotency_key) do nothing returning *;
 
 -- name: start_send
 -- Adds the job that sends a message.
-select outbound.start_send(%(tenant_id)s, %(id)s, %(run_at)s);
+select outbound.start_send(%(tenant_id)s, %(id)s, %(run_at)s, %(lanes)s);
 
 -- name: start_wake
--- Adds the job that wakes what waits for a sender or a template.
+-- Adds the job that wakes what waits for a sender, a template or its hours.
 select outbound.start_wake(%(tenant_id)s, %(sender_id)s, %(template_code)s, %(language)s, %(again)s, %(run_at)s,
-    %(correlation_id)s);
+    %(correlation_id)s, %(quiet)s);
+
+-- name: start_forget
+-- Adds the job that blanks what is just being sent to a person who is erased.
+select outbound.start_forget(%(tenant_id)s, %(subject_id)s, %(run_at)s, %(correlation_id)s);
+
+-- name: start_replan
+-- Adds the job that writes the timers of contributions anew.
+select outbound.start_replan(%(tenant_id)s, %(correlation_id)s);
 
 -- name: message
 -- A message.
@@ -276,12 +426,13 @@ where tenant_id = %(tenant_id)s and entity_type = %(entity_type)s and entity_id 
 
 -- name: for_sending
 -- Everything that decides whether a message may go now; the message is held until the end of the transaction.
-select m.*, to_jsonb(s) as sender, to_jsonb(t) as template, to_jsonb(f) as other_template, to_jsonb(o) as organisation,
+select m.*, to_jsonb(s) as sender, outbound.usable(s) as usable, to_jsonb(t) as template,
+    to_jsonb(f) as other_template, to_jsonb(o) as organisation,
     to_jsonb(p) as pair, to_jsonb(a) as last_attempt, i.received_at as last_inbound,
     i.provider_message_id as last_inbound_id, to_jsonb(k) as contribution, to_jsonb(b) as member, to_jsonb(r) as asked,
     ostinato.now() as now, exists (select from outbound.suppression x
     where x.tenant_id = m.tenant_id and x.channel = m.channel and x.purpose = m.purpose
-               and x.address_mac = %(address_mac)s) as suppressed
+               and x.address_mac = any (%(address_macs)s)) as suppressed
 from outbound.message m
 join outbound.sender s on s.tenant_id = m.tenant_id and s.id = m.sender_id
 left join outbound.template t on t.tenant_id = m.tenant_id and t.template_code = m.template_code
@@ -438,15 +589,15 @@ order by id desc limit %(most)s;
 
 -- name: add_callback
 -- The bytes of a callback, and the job that reads them.
-select outbound.add_callback(%(provider)s, %(url)s, %(content_type)s, %(body)s) as job_id;
+select id, received_at from outbound.add_callback(%(provider)s, %(url)s, %(content_type)s, %(body)s, %(tenant_id)s);
 
 -- name: callback
 -- A callback.
-select provider, url, content_type, body, received_at, processed_at from outbound.callback where id = %(id)s;
+select * from outbound.callback where id = %(id)s;
 
 -- name: end_callback
--- A callback was worked through.
-update outbound.callback set processed_at = ostinato.now(), lines = %(lines)s, ignored = %(ignored)s where id = %(id)s;
+-- A callback was worked through: its bytes go.
+select outbound.end_callback(%(id)s, %(lines)s, %(ignored)s);
 
 -- name: add_callback_line
 -- A line of a callback, unless it came before.
@@ -466,6 +617,14 @@ values (%(tenant_id)s, %(sender_id)s, %(provider)s, %(provider_message_id)s, %(f
     %(asked)s, %(received_at)s)
 on conflict (tenant_id, provider, provider_message_id) do nothing returning id;
 
+-- name: inbound_messages
+-- A page of what people wrote, newest first.
+select i.id, i.sender_id, s.channel, i.from_address, i.kind, i.body, i.asked, i.received_at
+from outbound.inbound i join outbound.sender s on s.tenant_id = i.tenant_id and s.id = i.sender_id
+where i.tenant_id = %(tenant_id)s and (%(from_address)s::text is null or i.from_address = %(from_address)s)
+    and (%(before)s::bigint is null or i.id < %(before)s)
+order by i.id desc limit %(most)s;
+
 -- name: suppress
 -- Remembers that nothing more is wanted at an address; the last word counts.
 insert into outbound.suppression (tenant_id, channel, purpose, address_mac, source, since)
@@ -477,14 +636,14 @@ where outbound.suppression.since < excluded.since;
 -- Something is wanted again at an address, since a time.
 delete from outbound.suppression
 where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
-    and address_mac = %(address_mac)s and since < %(at)s
+    and address_mac = any (%(address_macs)s) and since < %(at)s
 returning purpose;
 
 -- name: suppressed_since
 -- Since when nothing more is wanted at an address, for one of some purposes.
 select max(since) as since from outbound.suppression
 where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
-    and address_mac = %(address_mac)s;
+    and address_mac = any (%(address_macs)s);
 
 -- name: last_inbound
 -- When somebody last wrote to a sender.
@@ -509,6 +668,18 @@ with a as (delete from outbound.callback where processed_at < ostinato.now() - m
 select (select count(*) from a) + (select count(*) from u) + (select count(*) from b) + (select count(*)
     from c) + (select count(*) from d)
      + (select count(*) from e) + (select count(*) from f) as forgotten;
+
+-- name: prune_messages
+-- Forgets a batch of messages that ended long ago, with their attempts; audit and timeline, which name nobody, stay.
+with old as (
+    select tenant_id, id from outbound.message
+    where status not in ('QUEUED', 'SENDING') and updated_at < ostinato.now() - make_interval(days => %(days)s)
+    order by updated_at limit %(most)s for update skip locked
+), attempts as (
+    delete from outbound.attempt a using old o where a.tenant_id = o.tenant_id and a.message_id = o.id
+), gone as (
+    delete from outbound.message m using old o where m.tenant_id = o.tenant_id and m.id = o.id returning 1)
+select count(*) as forgotten from gone;
 
 -- name: lost_messages
 -- Messages that should have gone by now and that no job sends any more: it was cancelled, or died of a fault of ours.
@@ -544,8 +715,8 @@ from outbound.message where status in ('QUEUED', 'SENDING') group by 1, 2 order 
 
 -- name: panel_senders
 -- Senders that are held, of whoever looks.
-select channel, provider_key, hold_reason, hold_code, held_until from outbound.sender where held_until > ostinato.now()
-    order by held_until desc limit 20;
+select channel, provider_key, hold_reason, hold_code, held_until from outbound.sender
+where held_until > ostinato.now() or outage_since is not null order by held_until desc limit 20;
 
 -- name: panel_failed
 -- Messages that failed within the last day by error, of whoever looks.

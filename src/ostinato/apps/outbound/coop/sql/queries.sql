@@ -23,6 +23,11 @@ select * from outbound.coop_member where tenant_id = %(tenant_id)s and group_id 
 -- A contribution, held until the end of the transaction.
 select * from outbound.coop_contribution where tenant_id = %(tenant_id)s and id = %(id)s for update;
 
+-- name: open_contributions
+-- A page of the contributions that nobody has paid, held until the end of the transaction.
+select * from outbound.coop_contribution where tenant_id = %(tenant_id)s and id > %(after)s
+    and status in ('PENDING', 'LATE') and paid_date is null order by id limit %(most)s for update;
+
 -- name: put_contribution
 -- Writes a contribution.
 insert into outbound.coop_contribution (tenant_id, id, member_id, plan_id, plan_version, due_date, amount_due, currency,
@@ -42,3 +47,7 @@ update outbound.coop_contribution set status = 'LATE', updated_at = ostinato.now
 -- name: local_instant
 -- The instant of a local time, by the engine's rule for days on which clocks are moved.
 select ostinato.local_instant(%(local)s, %(zone)s, 'shift', 'first') as at, ostinato.now() as now;
+
+-- name: start_timers
+-- Writes the timers of a contribution.
+select outbound.start_timers(%(tenant_id)s, %(contribution_id)s, %(steps)s::text[], %(times)s::timestamp[], %(zone)s);

@@ -41,7 +41,8 @@ $$;
 -- Senders that are held because of an error of the provider, by tenant.
 create function outbound.held_senders() returns table (label text, value double precision) language sql stable
 set search_path = outbound, pg_catalog, pg_temp as $$
-    select s.tenant_id, count(*)::double precision from sender s where s.held_until > ostinato.now()
+    select s.tenant_id, count(*)::double precision from sender s
+    where s.held_until > ostinato.now() or s.outage_since is not null
     group by s.tenant_id
 $$;
 

@@ -1,16 +1,45 @@
 -- What the API does for nobody in particular, before it knows a tenant: providers call back, and recipients click on a
--- link. Each runs as the owner for the role of the API, which sees no tenant's rows, and returns nothing but an id.
+-- link. Each runs as the owner for the role of the API, which sees no tenant's rows, and returns no more than is needed.
 
--- Stores the bytes of a callback whose signature was checked, and adds the job that reads them. Returns the job.
-create function outbound.add_callback(provider text, url text, content_type text, body bytea) returns bigint
+-- Stores the bytes of a callback whose signature was checked, and adds the job that reads them. `tenant_id` is whose
+-- account signed it; null: the installation's. Returns the callback.
+create function outbound.add_callback(provider text, url text, content_type text, body bytea, tenant_id text)
+returns table (id bigint, received_at timestamptz)
 language plpgsql security definer set search_path = outbound, pg_catalog, pg_temp as $$
-declare
-    v_id bigint;
+#variable_conflict use_column
 begin
-    insert into callback (provider, url, content_type, body) values ($1, $2, $3, $4) returning id into v_id;
-    return ostinato.enqueue_job('outbound.take_callback', json_build_object('callback_id', v_id),
-                                queue => 'outbound_callbacks', tenant_id => 'default');
+    insert into callback as c (provider, url, content_type, body, tenant_id) values ($1, $2, $3, $4, $5)
+    returning c.id, c.received_at into id, received_at;
+    perform ostinato.enqueue_job('outbound.take_callback', json_build_object('callback_id', add_callback.id),
+                                 queue => 'outbound_callbacks', tenant_id => 'default');
+    return next;
 end
+$$;
+
+-- A callback was worked through: its bytes, which name people, go. Who comes second changes nothing.
+create function outbound.end_callback(id bigint, lines integer, ignored integer) returns void language sql
+security definer set search_path = outbound, pg_catalog, pg_temp as $$
+    update callback c set processed_at = ostinato.now(), lines = $2, ignored = $3, body = ''
+    where c.id = $1 and c.processed_at is null
+$$;
+
+-- Which tenant a provider speaks of, by the first of the keys that is a sender's: his who has proven that it is. With
+-- `only_tenant`, whose account signed it, no other.
+create function outbound.tenant_of_sender(provider text, keys text[], only_tenant text) returns text
+language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
+    select s.tenant_id from unnest($2) with ordinality k (key, place)
+    join sender s on s.provider = $1 and s.provider_key = k.key and s.deleted_at is null
+    join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on p.tenant_id is not null
+    where $3 is null or s.tenant_id = $3 order by k.place limit 1
+$$;
+
+-- The account under whose name a provider calls back, sealed as it is stored: the vault of the API opens it to check a
+-- signature. Names of callbacks are random.
+create function outbound.account_of_hook(provider text, hook uuid)
+returns table (tenant_id text, provider_key text, credentials text)
+language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
+    select s.tenant_id, s.provider_key, s.credentials from sender s
+    where s.provider = $1 and s.hook = $2 and s.credentials is not null
 $$;
 
 -- Counts a callback that was refused.

@@ -1,0 +1,229 @@
+"""Reads what becomes of mail: reports of mail servers, and those of services that send it.
+
+    RFC 3464, RFC 5965    bounces, successes and complaints, as mail
+    Amazon SES            by SNS, or its notification as it is
+    Postmark              its webhooks
+    Mailgun               its webhooks, which it signs itself
+    unsubscribe+…@        what somebody writes to the address in List-Unsubscribe
+
+Who posts them knows `bounce_secret`: as X-Bounce-Secret, or as the password of Basic authentication,
+which is all that SNS and Postmark can send along. They name a mail by the token in its return address,
+by our own header, or by its Message-ID; a transient fault is one that a retry may pass (4.x.x).
+"""
+
+import email
+import email.policy
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from email.message import Message
+from typing import Any, Final
+from uuid import UUID
+
+from ostinato.apps.outbound.providers import lines
+from ostinato.apps.outbound.providers.lines import ComplaintLine, Line, Reported, StatusLine, UnsubscribeLine, storable
+from ostinato.apps.outbound.providers.protocol import Posted
+from ostinato.apps.outbound.providers.wire import document_of, is_same, sanitised
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.tokens import read_bounce_token, read_mailbox_token
+
+PROVIDER: Final = "smtp"
+HARD: Final = "5.0.0"
+SOFT: Final = "4.0.0"
+_OURS: Final = re.compile(r"<?([0-9a-f-]{36})@")
+_BOUNCE: Final = re.compile(r"bounce\+([a-z2-7]{20,60})@", re.IGNORECASE)
+_UNSUBSCRIBE: Final = re.compile(r"unsubscribe\+([a-z2-7]{20,60})@", re.IGNORECASE)
+_CODE: Final = re.compile(r"[245]\.\d{1,3}\.\d{1,3}")
+_SOFT: Final = frozenset({"Transient", "SoftBounce", "DnsError", "Undetermined"})
+
+
+def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
+    """Whether who posts it knows the shared secret, or Mailgun signed it."""
+    secret, key = settings.bounce_secret, settings.mailgun_signing_key
+    if secret and is_same(secret, posted.signature):
+        return True
+    told = document_of(posted.body).get("signature") if key and posted.body[:1] == b"{" else None
+    if not isinstance(told, dict):
+        return False
+    signed = f"{told.get('timestamp')}{told.get('token')}".encode()
+    return is_same(hmac.new(key.encode(), signed, hashlib.sha256).hexdigest(), str(told.get("signature")))
+
+
+def read(posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
+    """Read the lines of a report, and count what cannot be read."""
+    if posted.body.lstrip()[:1] == b"{":
+        found = list(_of_service(document_of(posted.body), posted, settings))
+    else:
+        found = list(_of_mail(posted, settings))
+    return found, 0 if found else 1
+
+
+def _of_mail(posted: Posted, settings: OutboundSettings) -> Iterator[Line]:
+    mail = email.message_from_bytes(posted.body, policy=email.policy.compat32)
+    about = read_bounce_token(settings.token_secret, next(_tokens(mail), "")) or _original(mail)
+    kind = str(mail.get_param("report-type") or "").lower()
+    if kind == "feedback-report":
+        yield ComplaintLine(PROVIDER, about, posted.received_at)
+    elif kind == "delivery-status":
+        # A mail server that repeats itself sends the same mail, or the same bytes.
+        name = storable(mail.get("Message-ID") or _digest(posted))[: lines.LONGEST_ID]
+        yield from _of_report(mail, name, about, posted.received_at)
+    elif (wanted := next(_asked_for(mail), None)) is not None:
+        consent_id = read_mailbox_token(settings.token_secret, wanted)
+        if consent_id is not None:
+            yield UnsubscribeLine(PROVIDER, consent_id, posted.received_at)
+
+
+def _digest(posted: Posted) -> str:
+    return hashlib.sha256(posted.body).hexdigest()[:32]
+
+
+def _of_report(mail: Message, name: str, about: UUID | None, at: datetime) -> Iterator[StatusLine]:
+    for recipient in _fields(mail, "message/delivery-status"):
+        action = str(recipient.get("Action") or "").strip().lower()
+        status = storable(recipient.get("Status") or "").strip().split(" ")[0][: lines.LONGEST_CODE]
+        said = sanitised(str(recipient.get("Diagnostic-Code") or action))
+        told: lines.Reported
+        if action == "failed" and status.startswith("5."):
+            told = "failed"
+        elif action == "delivered":
+            told, status = "delivered", ""
+        elif action in ("relayed", "expanded"):  # taken, and handed to a server that reports no more
+            told, status = "sent", ""
+        else:
+            continue
+        yield StatusLine(PROVIDER, None, name, told, at, about, None, status, said, timed=False)
+
+
+def _original(mail: Message) -> UUID | None:
+    """The message that a report is about: by its envelope id, or by the mail that it quotes."""
+    blocks = [*_fields(mail, "message/delivery-status"), *_fields(mail, "message/feedback-report")]
+    named = [str(each.get("Original-Envelope-Id") or "").strip() for each in blocks]
+    quoted = [str(part.get("Message-ID") or "") for part in mail.walk() if part is not mail]
+    for text in (*named, *(found[1] for each in quoted if (found := _OURS.match(each)))):
+        try:
+            return UUID(text)
+        except ValueError:
+            continue
+    return None
+
+
+def _fields(mail: Message, kind: str) -> list[Message]:
+    """The blocks of fields of a report's machine-readable part."""
+    parts = [part.get_payload() for part in mail.walk() if part.get_content_type() == kind]
+    blocks = [each for part in parts if isinstance(part, list) for each in part]
+    return [each for each in blocks if isinstance(each, Message)]
+
+
+def _tokens(mail: Message) -> Iterator[str]:
+    for part in mail.walk():
+        for name in ("To", "Delivered-To", "X-Original-To", "Return-Path", "Original-Mail-From"):
+            found = _BOUNCE.search(str(part.get(name) or ""))
+            if found:
+                yield found[1].lower()
+
+
+def _asked_for(mail: Message) -> Iterator[str]:
+    """Find the tokens of the addresses that somebody wrote to, to get no more."""
+    for name in ("To", "Delivered-To", "X-Original-To"):
+        found = _UNSUBSCRIBE.search(str(mail.get(name) or ""))
+        if found:
+            yield found[1].lower()
+
+
+def _of_service(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings) -> Iterator[Line]:
+    """Read what a service posts as JSON, by the field that only it has."""
+    if document.get("Type") == "Notification":  # SNS, with the notification as a text inside
+        document = document_of(str(document.get("Message") or "").encode())
+    readers: tuple[tuple[str, Callable[..., Line | None]], ...] = (
+        ("notificationType", _ses),
+        ("eventType", _ses),
+        ("RecordType", _postmark),
+        ("event-data", _mailgun),
+    )
+    for field, read_one in readers:
+        if field in document:
+            line = read_one(document, posted, settings)
+            if line is not None:
+                yield line
+            return
+
+
+def _ses(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings) -> Line | None:
+    kind = str(document.get("notificationType") or document.get("eventType"))
+    mail = _part(document, "mail")
+    headers = mail.get("headers")
+    named = (
+        {str(each.get("name")).lower(): each.get("value") for each in headers if isinstance(each, dict)}
+        if (isinstance(headers, list))
+        else {}
+    )
+    found = _BOUNCE.search(str(mail.get("source") or ""))
+    about = read_bounce_token(settings.token_secret, found[1].lower()) if found else None
+    about = about or _uuid(named.get("x-ostinato-message"))
+    name = f"ses:{mail.get('messageId')}"
+    if kind == "Complaint":
+        return ComplaintLine(PROVIDER, about, posted.received_at)
+    if kind == "Delivery":
+        return _line(name, about, posted, "delivered")
+    if kind != "Bounce":
+        return None
+    bounce = _part(document, "bounce")
+    first = next((each for each in bounce.get("bouncedRecipients") or () if isinstance(each, dict)), {})
+    code = _code(first.get("status"), hard=str(bounce.get("bounceType")) not in _SOFT)
+    return _line(name, about, posted, "failed", code, str(first.get("diagnosticCode") or kind))
+
+
+def _postmark(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings) -> Line | None:  # noqa: ARG001 - as the others
+    about = _uuid(_part(document, "Metadata").get("ostinato"))
+    name, kind = f"postmark:{document.get('MessageID')}", document["RecordType"]
+    if kind == "SpamComplaint":
+        return ComplaintLine(PROVIDER, about, posted.received_at)
+    if kind == "Delivery":
+        return _line(name, about, posted, "delivered")
+    if kind != "Bounce":
+        return None
+    code = _code(None, hard=str(document.get("Type")) not in _SOFT)
+    return _line(name, about, posted, "failed", code, str(document.get("Details") or document.get("Type")))
+
+
+def _mailgun(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings) -> Line | None:  # noqa: ARG001 - as above
+    data = _part(document, "event-data")
+    found = _OURS.match(str(_part(_part(data, "message"), "headers").get("message-id") or ""))
+    about = _uuid(found[1] if found else None)
+    name, kind = f"mailgun:{data.get('id')}", data.get("event")
+    if kind == "complained":
+        return ComplaintLine(PROVIDER, about, posted.received_at)
+    if kind == "delivered":
+        return _line(name, about, posted, "delivered")
+    if kind != "failed" or data.get("severity") != "permanent":  # what is temporary, Mailgun tries again
+        return None
+    status = _part(data, "delivery-status")
+    said = str(status.get("message") or status.get("description") or kind)
+    return _line(name, about, posted, "failed", _code(status.get("enhanced-code"), hard=True), said)
+
+
+def _line(  # noqa: PLR0917 - what a line says, in its order
+    name: str, about: UUID | None, posted: Posted, told: Reported, code: str = "", said: str = ""
+) -> StatusLine:
+    named = storable(name)[: lines.LONGEST_ID]
+    return StatusLine(PROVIDER, None, named, told, posted.received_at, about, None, code, sanitised(said), timed=False)
+
+
+def _code(given: object, *, hard: bool) -> str:
+    found = _CODE.search(str(given or ""))
+    return found[0] if found else HARD if hard else SOFT
+
+
+def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _uuid(text: object) -> UUID | None:
+    try:
+        return UUID(str(text))
+    except ValueError:
+        return None

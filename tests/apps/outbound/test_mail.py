@@ -1,0 +1,290 @@
+"""What a mail looks like and carries, and what services report of it in forms of their own."""
+
+import asyncio
+import base64
+import email
+import email.policy
+import hashlib
+import hmac
+import ipaddress
+import json
+import re
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from ostinato.apps.outbound.providers import reports
+from ostinato.apps.outbound.providers.lines import ComplaintLine, StatusLine
+from ostinato.apps.outbound.providers.protocol import NotSent, Posted
+from ostinato.apps.outbound.providers.wire import Wire, unpooled
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.tokens import bounce_token, mailbox_token, read_mailbox_token
+from ostinato.errors import SettingsError
+from tests.apps.outbound.conftest import World
+
+TO = "ana@example.test"
+HOOK = "/api/v1/webhooks/email/bounces"
+SECRET = "sandbox-bounce-secret"
+OFFER: dict[str, Any] = {
+    "category": "MARKETING",
+    "providerName": "offer",
+    "subject": "Pour {{name}}",
+    "body": "Bonjour {{name}}, {{unsubscribe_url}}",
+    "html": '<p>Bonjour {{name}}</p><a href="{{unsubscribe_url}}">Se d\u00e9sabonner</a>',
+    "variables": [{"name": "name"}],
+}
+
+
+async def offered(world: World, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as the API takes it
+    await world.call("PUT", "/templates/offer/fr", json=OFFER)
+    mail: dict[str, Any] = {"channel": "EMAIL", "templateCode": "offer"}
+    await world.consent(TO, channel="EMAIL", purpose="MARKETING")
+    made = await world.message(TO, **mail, **more)
+    await world.work()
+    return made
+
+
+def parsed(world: World) -> email.message.EmailMessage:
+    found = email.message_from_string(world.providers.sent[-1].document["text"], policy=email.policy.default)
+    assert isinstance(found, email.message.EmailMessage)
+    return found
+
+
+async def test_a_mail_has_two_twins_a_visible_way_out_and_an_address_for_answers(world: World) -> None:
+    senders = await world.call("GET", "/senders")
+    (sender,) = [each for each in senders if each["channel"] == "EMAIL"]
+    named = {name: sender[name] for name in ("channel", "providerKey", "display")}
+    await world.call("PUT", "/senders", json=named | {"replyTo": "answers@example.test"})
+    made = await offered(world, variables={"name": "<b>Ana</b>"})
+
+    mail = parsed(world)
+    text, html = mail.get_body(("plain",)), mail.get_body(("html",))
+    assert text is not None
+    assert html is not None
+    (link,) = re.findall(r"http\S+/unsubscribe/[\w-]+", text.get_content())
+    assert "Bonjour <b>Ana</b>" in text.get_content()
+    assert "Bonjour &lt;b&gt;Ana&lt;/b&gt;" in html.get_content()
+    assert f'href="{link}"' in html.get_content()
+    assert mail["Reply-To"] == "answers@example.test"
+    assert str(mail["X-Ostinato-Message"]) == made["id"]
+    https, mailto = str(mail["List-Unsubscribe"]).split(", ")
+    assert https == f"<{link}>"
+    assert re.fullmatch(r"<mailto:unsubscribe\+[a-z2-7]{39}@example\.test\?subject=unsubscribe>", mailto)
+    assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+
+
+async def test_who_writes_to_the_address_of_the_header_gets_no_more(world: World) -> None:
+    await offered(world)
+    (to,) = re.findall(r"mailto:([^?]+)", str(parsed(world)["List-Unsubscribe"]))
+    wrong = to.replace("+", "+a", 1)[: len(to)]
+
+    for address in (wrong, to):
+        body = f"From: Ana <{TO}>\r\nTo: {address}\r\nSubject: unsubscribe\r\n\r\n"
+        (before,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+        answer = await world.http.post(HOOK, content=body, headers={"x-bounce-secret": SECRET})
+        assert (answer.status_code, before["status"]) == (200, "GRANTED")
+
+    (after,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+    assert (after["status"], after["events"][-1]["proof"]) == ("REVOKED", {"list_unsubscribe": "mailto"})
+
+
+def test_the_token_of_an_address_is_made_by_nobody_else() -> None:
+    consent = uuid4()
+    token = mailbox_token("secret", consent)
+
+    assert read_mailbox_token("secret", token) == consent
+    assert read_mailbox_token("other", token) is None
+    assert read_mailbox_token("secret", bounce_token("secret", consent)) is None
+    assert read_mailbox_token("", mailbox_token("", consent)) is None
+
+
+async def test_a_link_to_unsubscribe_is_for_mail_and_sms_and_nobody_gives_it(world: World) -> None:
+    await world.call("PUT", "/templates/offer/fr", json=OFFER)
+    await world.consent("+33639981234", purpose="MARKETING")
+
+    by_whatsapp = await world.message("+33639981234", status=422, templateCode="offer")
+    declared = OFFER | {"variables": [{"name": "name"}, {"name": "unsubscribe_url"}]}
+    refused = await world.call("PUT", "/templates/offer/fr", status=422, json=declared)
+
+    assert "unsubscribe_url" in by_whatsapp["detail"]
+    assert "unsubscribe_url" in refused["detail"]
+
+
+MESSAGE = UUID("0190f7c2-8f52-7cc0-8a11-4e5d3a1b0001")
+SES_MAIL = {"messageId": "ses-1", "headers": [{"name": "X-Ostinato-Message", "value": str(MESSAGE)}]}
+BOUNCED = [{"emailAddress": TO, "status": "5.1.1", "diagnosticCode": f"550 <{TO}> unknown"}]
+SES = {
+    "notificationType": "Bounce",
+    "mail": SES_MAIL,
+    "bounce": {"bounceType": "Permanent", "bouncedRecipients": BOUNCED},
+}
+MAILGUN = {"message": {"headers": {"message-id": f"{MESSAGE}@example.test"}}, "id": "m-1"}
+POSTMARK = {"MessageID": "p-1", "Metadata": {"ostinato": str(MESSAGE)}}
+
+
+@pytest.mark.parametrize(
+    ("document", "told", "code"),
+    [
+        (SES, "failed", "5.1.1"),
+        ({"Type": "Notification", "Message": json.dumps(SES)}, "failed", "5.1.1"),
+        ({"eventType": "Bounce", "mail": SES_MAIL, "bounce": {"bounceType": "Transient"}}, "failed", "4.0.0"),
+        ({"eventType": "Delivery", "mail": SES_MAIL}, "delivered", ""),
+        ({"notificationType": "Complaint", "mail": SES_MAIL}, "complaint", ""),
+        (POSTMARK | {"RecordType": "Bounce", "Type": "HardBounce", "Details": f"no {TO}"}, "failed", "5.0.0"),
+        (POSTMARK | {"RecordType": "Bounce", "Type": "SoftBounce"}, "failed", "4.0.0"),
+        (POSTMARK | {"RecordType": "Delivery"}, "delivered", ""),
+        (POSTMARK | {"RecordType": "SpamComplaint"}, "complaint", ""),
+        (
+            {
+                "event-data": MAILGUN
+                | {"event": "failed", "severity": "permanent", "delivery-status": {"enhanced-code": "5.2.1"}}
+            },
+            "failed",
+            "5.2.1",
+        ),
+        ({"event-data": MAILGUN | {"event": "delivered"}}, "delivered", ""),
+        ({"event-data": MAILGUN | {"event": "complained"}}, "complaint", ""),
+    ],
+)
+def test_services_report_in_their_own_forms(document: dict[str, Any], told: str, code: str) -> None:
+    posted = Posted("", json.dumps(document).encode(), received_at=datetime(2026, 6, 1, tzinfo=UTC))
+
+    ((line,), odd) = reports.read(posted, OutboundSettings(token_secret="secret"))
+
+    assert odd == 0
+    if isinstance(line, ComplaintLine):
+        assert (line.message_id, told) == (MESSAGE, "complaint")
+        return
+    assert isinstance(line, StatusLine)
+    assert (line.message_id, line.reported, line.error_code) == (MESSAGE, told, code)
+    assert TO not in line.error_message
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"event-data": MAILGUN | {"event": "failed", "severity": "temporary"}},
+        {"event-data": "?"},
+        {"RecordType": "Open"},
+        {"notificationType": "Bounce", "mail": 7, "bounce": []} | {"notificationType": "Sent"},
+        {"Type": "Notification", "Message": "[" * 5000},
+        {"Type": "SubscriptionConfirmation", "SubscribeURL": "https://example.test"},
+    ],
+)
+def test_what_says_nothing_of_a_mail_is_counted_not_raised(document: dict[str, Any]) -> None:
+    assert reports.read(Posted("", json.dumps(document).encode()), OutboundSettings()) == ([], 1)
+
+
+async def test_a_bounce_of_a_service_comes_with_a_password_and_ends_the_message(world: World) -> None:
+    await world.consent(TO, channel="EMAIL")
+    made = await world.message(TO, channel="EMAIL", subject="Bonjour")
+    await world.work()
+    back = world.providers.sent[0].document["from"]
+    document = SES | {"mail": {"messageId": "ses-1", "source": back}}
+
+    async def post(secret: str) -> int:
+        login = base64.b64encode(f"sns:{secret}".encode()).decode()
+        headers = {"authorization": f"Basic {login}"}
+        return (await world.http.post(HOOK, content=json.dumps(document), headers=headers)).status_code
+
+    assert [await post("wrong"), await post(SECRET), await post(SECRET)] == [401, 200, 200]
+    await world.work()
+    shown = await world.show(made)
+    assert (shown["status"], shown["errorCode"]) == ("FAILED", "5.1.1")
+
+
+def test_mailgun_signs_its_own_webhooks() -> None:
+    settings = OutboundSettings(mailgun_signing_key="key")
+    signed = hmac.new(b"key", b"1700000000abc", hashlib.sha256).hexdigest()
+    parts = {"timestamp": "1700000000", "token": "abc", "signature": signed}
+
+    def is_signed(given: object, by: OutboundSettings = settings) -> bool:
+        return reports.is_signed(Posted("", json.dumps({"signature": given}).encode()), by)
+
+    assert is_signed(parts)
+    assert not is_signed(parts | {"token": "abd"})
+    assert not is_signed(parts, OutboundSettings())
+    assert not is_signed("?")
+
+
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
+
+
+@asynccontextmanager
+async def listening(answer: Answer, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+def answering(asked: list[bytes]) -> Answer:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+        await writer.drain()
+        writer.close()
+
+    return answer
+
+
+async def test_providers_are_reached_through_the_proxy_that_is_set() -> None:
+    asked: list[bytes] = []
+    async with listening(answering(asked)) as port, unpooled(f"http://127.0.0.1:{port}") as http:
+        wire = Wire(http, OutboundSettings(), datetime.now(UTC))
+        answer = await wire.post("http://graph.example.test/v1/messages", json={})
+
+    assert not isinstance(answer, NotSent)
+    assert asked[0].startswith(b"POST http://graph.example.test/v1/messages HTTP/1.1")
+
+
+async def test_a_private_authority_is_trusted_if_its_certificates_are_named(tmp_path: Path) -> None:
+    key_file, ca_file = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(ca_file, key_file)
+    outcomes = []
+    async with listening(answering([]), context) as port:
+        for ca in ("", str(ca_file)):
+            async with unpooled(ca_file=ca) as http:
+                wire = Wire(http, OutboundSettings(), datetime.now(UTC))
+                outcomes.append(isinstance(await wire.post(f"https://127.0.0.1:{port}/"), NotSent))
+
+    assert outcomes == [True, False]
+    with pytest.raises(SettingsError, match="ca_file"):
+        OutboundSettings(ca_file=str(tmp_path / "none.pem"))
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """A key, and a certificate for 127.0.0.1 that nobody has signed but itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a private authority")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    key_file, ca_file = folder / "key.pem", folder / "ca.pem"
+    plain = serialization.NoEncryption()
+    key_file.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
+    ca_file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    return key_file, ca_file
