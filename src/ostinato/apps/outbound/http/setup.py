@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import holidays
 from fastapi import Path
-from pydantic import Discriminator, Field, StringConstraints
+from pydantic import Discriminator, Field, StringConstraints, WithJsonSchema
 
 from ostinato.apps.outbound import store, views
 from ostinato.apps.outbound.accept import address, texts
@@ -20,6 +20,9 @@ from ostinato.errors import Conflict, InvalidInput, NotFound, OstinatoError
 from ostinato.web import Router, Who
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound setup"])
+
+# A time of day has no zone, which the format `time` of JSON Schema asks for.
+LocalTime = Annotated[time, WithJsonSchema({"type": "string", "examples": ["10:00:00"]})]
 
 TAKEN = "23505"  # unique_violation
 Code = Annotated[str, Path(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,119}$")]
@@ -117,7 +120,7 @@ class OrganisationView(View):
     zone: Annotated[str, StringConstraints(max_length=60)] = "Europe/Paris"
     region: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] = "FR"
     language: views.Language = "fr"
-    notice_time: time = time(10, 0)
+    notice_time: LocalTime = time(10, 0)
     holidays: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}(-[A-Z0-9]{1,6})?$")] = "FR"
     stop_covers_all: bool = False
     stop_reply: Reply | None = Field(default=None, description="Confirms a STOP; null: nothing.")
