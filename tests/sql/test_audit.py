@@ -23,9 +23,12 @@ OTHERS = {
         snooze_jobs cancel_jobs release_jobs note_progress defer_jobs save_steps save_step sleep_jobs wait_jobs
         set_aside_held set_aside_damaged fire_schedules sequence_events dispatch_events leave_lanes heal_lanes
         fan_out_webhooks start_webhook_delivery settle_webhook_delivery mend_webhooks sample_metrics evaluate_alerts
-        fail_alerts ring_doorbell note_api_key_use""",
+        fail_alerts ring_doorbell note_api_key_use record_series""",
     "upkeep": """
-        upkeep_partitions upkeep_logs prune_api_keys prune_alerts prune_idempotency prune_leases prune_webhooks""",
+        upkeep_partitions upkeep_logs prune_api_keys prune_alerts prune_idempotency prune_leases prune_webhooks
+        prune_sessions prune_series""",
+    "people sign in and out; the console records who closes a session of somebody else": """
+        open_session enter_session find_session close_session""",
     "declared by code, at each start": "subscribe register_event_types declare_alerts",
     "called by applications, which say who asks in their own tables": """
         enqueue_job enqueue_jobs enqueue_or_attach emit_event emit_events signal_job begin_idempotent
@@ -37,7 +40,7 @@ OTHERS = {
     "changes nothing, though it reads the clock or a sequence": """
         now new_id next_api_key_id find_api_key list_api_keys probe_webhook_endpoint measure_alert rehearse_alert
         due_alerts observe list_leases show_lease list_webhook_endpoints server_connections preview_fires next_fires
-        list_schedules show_schedule load_steps""",
+        list_schedules show_schedule load_steps list_sessions""",
 }
 SCHEDULE = {"name": "nightly", "kind": "app.task", "cron": "0 3 * * *"}
 

@@ -278,6 +278,16 @@ def test_a_short_document_passes_a_long_one_that_does_not_wait_for_ever(tmp_path
     assert order == [short, long, late]
 
 
+def test_a_tenant_with_many_folders_keeps_no_other_waiting(tmp_path: Path) -> None:
+    station = Station(replace(plan(), concurrency=4), tmp_path)
+    many = [Job(Path(f"/root/acme/{number}/work/key"), 1, {}, queued=float(number)) for number in range(9)]
+    other = Job(Path("/root/other/courrier/work/key"), 1, {}, queued=100.0)
+    station._running, station._queue = {"a": many[0]}, [*many[1:], other]
+
+    assert station._next() is other
+    assert many[0].tenant == Path("/root/acme")
+
+
 def test_long_documents_leave_a_slot_for_short_ones(tmp_path: Path) -> None:
     station = Station(plan(), tmp_path)
     station._running = {"a": waiting(300, 0.0)}

@@ -11,11 +11,10 @@ from ostinato._core.web.caller import Caller
 from ostinato._faces.api.permissions import CONSOLE_READ
 from ostinato._faces.console.doorman import check_token, clear_cookie, set_cookie
 from ostinato._faces.console.routes import Pages
-from ostinato._faces.console.view import HOME, INSTALLATION, Looking, View, zone_of
+from ostinato._faces.console.view import INSTALLATION, Looking, View, zone_of
 
 pages = Pages()
 
-TICKET_SECONDS = 600.0
 YEAR = 31_536_000
 CHOICES = {"language": {"en", "fr"}, "theme": {"light", "dark", "auto"}}
 # Only a path of ours: //host and /\host lead elsewhere.
@@ -117,16 +116,3 @@ def _enter(view: View, opened: Opened) -> Response:
     response.headers["location"] = inside(view, view.form.get("next", ""))
     set_cookie(view.request, response, opened.text)
     return response
-
-
-async def ticket_link(conn: sessions.Connection, base: str, opened_for: Caller) -> str:
-    """A link that signs in once, within ten minutes: for the panel of `ostinato up`."""
-    opened = await sessions.open_session(
-        conn,
-        tenant_id=None if INSTALLATION in opened_for.roles else opened_for.tenant_id,
-        subject=opened_for.subject,
-        roles=opened_for.roles,
-        key_id=opened_for.key_id,
-        ticket_seconds=TICKET_SECONDS,
-    )
-    return f"{base}{HOME}/enter?ticket={opened.text}"

@@ -17,23 +17,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ostinato._core.base import extras
 from ostinato._core.base.settings import ENV_PREFIX, Settings, declared
 from ostinato._core.base.vault import ensure_key
+from ostinato._core.db.pool import connect
+from ostinato._core.engine import sessions
 from ostinato._core.engine.schema import install
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.services.services import SERVICES
 from ostinato._faces.cli.frame import attach
-from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.command import Cli, os_user
 from ostinato._faces.cli.frame.loading import load_apps
 from ostinato._faces.cli.frame.schema import app_components
 from ostinato._faces.cli.serve import listening
 from ostinato._faces.cli.serve.lab import DemoKey, Lab
 from ostinato._faces.cli.serve.supervisor import Part, Supervisor
-from ostinato._faces.cli.serve.upview import Standing, show
+from ostinato._faces.cli.serve.upview import Standing, show, watched
 
 LOOPBACK = "127.0.0.1"
 LOOK_SECONDS = 0.05
 SAY_AFTER_SECONDS = 5.0
+LINK_SECONDS = 600.0
+STAFF_ROLES = ("admin", "installation")
 
 
 @dataclass(frozen=True)
@@ -170,8 +175,21 @@ class _Up:
                 metrics=self._metrics_url,
                 sandbox=self._sandbox_url,
                 key=self._key,
+                console=await self._console(),
             ),
         )
+
+    async def _console(self) -> str | None:
+        """The address of the console: a link that signs in once, where a person watches."""
+        if self._url is None or extras.missing("console"):
+            return None
+        if not watched(self._cli):  # not into a file, or somebody's log
+            return f"{self._url}/"
+        async with await connect(self._database.url, role="cli", pooled=self._database.pooled) as conn:
+            opened = await sessions.open_session(
+                conn, tenant_id=None, subject=os_user(), roles=STAFF_ROLES, ticket_seconds=LINK_SECONDS
+            )
+        return f"{self._url}/console/enter?ticket={opened.text}"
 
 
 def argv_of(cli: Cli, settings: Settings, *words: str) -> list[str]:

@@ -33,6 +33,8 @@ class Standing:
     """The address of the page that Prometheus reads."""
     sandbox: str | None = None
     key: DemoKey | None = None
+    console: str | None = None
+    """The address of the console, or a link that signs in once."""
 
     @property
     def kinds(self) -> list[str]:
@@ -68,6 +70,14 @@ def show(cli: Cli, standing: Standing) -> None:
     cli.out.note("Ctrl-C stops everything; the data stays.")
 
 
+def watched(cli: Cli) -> bool:
+    """Whether a person sees the output, so that it may hold a secret.
+
+    The stream itself is asked: FORCE_COLOR makes a terminal of any file.
+    """
+    return cli.out.for_people and sys.stdout.isatty()
+
+
 def _without_api(standing: Standing) -> str:
     return f"{counted(len(standing.workers), 'worker')}, {counted(len(standing.kinds), 'kind')}"
 
@@ -77,6 +87,7 @@ def _document(cli: Cli, standing: Standing) -> dict[str, Any]:
     found: dict[str, Any] = {
         "event": "ready",
         "url": standing.url,
+        "console": None if standing.url is None or standing.console is None else f"{standing.url}/",
         "metrics": standing.metrics,
         "apps": standing.apps,
         "workers": standing.workers,
@@ -90,6 +101,9 @@ def _document(cli: Cli, standing: Standing) -> dict[str, Any]:
 
 def _rows(cli: Cli, standing: Standing) -> list[tuple[str, str]]:
     rows = []
+    if standing.console is not None:
+        once = "  (works once, for ten minutes)" if "ticket=" in standing.console else ""
+        rows.append(("console", f"{standing.console}{once}"))
     if standing.url is not None:
         rows += [("api", standing.url), ("docs", f"{standing.url}/docs")]
     if standing.metrics is not None:
@@ -98,9 +112,7 @@ def _rows(cli: Cli, standing: Standing) -> list[tuple[str, str]]:
         rows.append(("key", str(standing.key.path)))
         if standing.key.is_new:  # its text not into a file, or somebody's log
             make = cli.try_("keys", "create", "--tenant", "demo", "--subject", "me", "--role", "admin")
-            # Asked of the stream itself: FORCE_COLOR makes a terminal of any file.
-            watched = cli.out.for_people and sys.stdout.isatty()
-            shown = f"{standing.key.text}  (shown this once)" if watched else f"another: {make}"
+            shown = f"{standing.key.text}  (shown this once)" if watched(cli) else f"another: {make}"
             rows.append(("", shown))
     if standing.sandbox is not None:
         rows.append(("sandbox", f"{standing.sandbox}/_sandbox"))

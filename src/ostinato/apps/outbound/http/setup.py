@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import holidays
 import phonenumbers
 from fastapi import Path
-from pydantic import Discriminator, Field, StringConstraints
+from pydantic import Discriminator, Field, StringConstraints, WithJsonSchema
 
 from ostinato import jobs, tenants
 from ostinato.apps.outbound import store, views
@@ -22,6 +22,8 @@ from ostinato.web import Router, Who
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound setup"])
 
+# A time of day has no zone, which the format `time` of JSON Schema asks for.
+LocalTime = Annotated[time, WithJsonSchema({"type": "string", "examples": ["10:00:00"]})]
 Code = Annotated[str, Path(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,119}$")]
 Language = Annotated[str, Path(pattern=r"^[a-z]{2,3}(_[A-Z]{2})?$")]
 
@@ -105,16 +107,16 @@ class OrganisationView(View):
         default="FR", description="The country of telephone numbers that name none."
     )
     language: views.Language = "fr"
-    notice_time: time = Field(default=time(10, 0), description="When reminders are due.")
+    notice_time: LocalTime = Field(default=time(10, 0), description="When reminders are due.")
     holidays: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}(-[A-Z0-9]{1,6})?$")] = "FR"
     stop_covers_all: bool = False
     stop_reply: Reply | None = Field(default=None, description="Confirms a STOP; null: nothing.")
     help_reply: Reply | None = Field(default=None, description="Answers HELP; null: nothing.")
     start_reply: Reply | None = Field(default=None, description="Confirms a START; null: nothing.")
-    opens: time = Field(default=time(8), description="From then to `closes` messages go, every day.")
-    closes: time = time(21)
-    marketing_opens: time = Field(default=time(8), description="The same for marketing, Monday to Saturday.")
-    marketing_closes: time = time(20)
+    opens: LocalTime = Field(default=time(8), description="From then to `closes` messages go, every day.")
+    closes: LocalTime = time(21)
+    marketing_opens: LocalTime = Field(default=time(8), description="The same for marketing, Monday to Saturday.")
+    marketing_closes: LocalTime = time(20)
     reminder_days: list[Day] = Field(
         default=[-3, -1, 1, 7],
         max_length=20,

@@ -4,8 +4,8 @@ grant usage on schema watchfolder to ostinato_worker, ostinato_tenant;
 revoke all on all tables in schema watchfolder from ostinato_worker, ostinato_tenant;
 
 grant select on watchfolder.folder, watchfolder.job, watchfolder.duplicate to ostinato_worker, ostinato_tenant;
-grant insert (tenant_id, name, path, lang, created_at, created_by), update (active, name, removed_at) on watchfolder.folder
-    to ostinato_tenant;
+grant insert (tenant_id, name, path, lang, created_at, created_by), update (active, name, removed_at)
+on watchfolder.folder to ostinato_tenant;
 grant update (ticked_at, metrics, problem) on watchfolder.folder to ostinato_worker;
 grant insert, update on watchfolder.job, watchfolder.duplicate to ostinato_worker;
 grant update (state, action, decided_files, decided_by, decided_at, message) on watchfolder.duplicate

@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -267,10 +268,12 @@ class Station:
             self._order_process(job)
 
     def _next(self) -> Job | None:
-        """Find whose turn it is: short documents pass long ones, which leave them a slot."""
-        full = sum(is_long(job.pages) for job in self._running.values()) >= long_slots(self.plan.concurrency)
+        """Find whose turn it is: of the tenant that has least, short documents before long ones."""
+        running = self._running.values()
+        full = sum(is_long(job.pages) for job in running) >= long_slots(self.plan.concurrency)
         waiting = [job for job in self._queue if not (full and is_long(job.pages))]
-        return min(waiting, key=lambda job: turn(job.queued, job.pages), default=None)
+        having = Counter(job.tenant for job in running)
+        return min(waiting, key=lambda job: (having[job.tenant], turn(job.queued, job.pages)), default=None)
 
     def _order_process(self, job: Job) -> None:
         plan, folder = self.plan, job.folder

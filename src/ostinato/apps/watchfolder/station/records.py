@@ -87,6 +87,12 @@ class Job:
         return f"{self.folder}.{self.attempt}"
 
     @property
+    def tenant(self) -> Path:
+        """Whose it is: watched folders are `<root>/<tenant>/<name>`."""
+        above = self.folder.parents
+        return above[2] if len(above) > 2 else above[-1]  # noqa: PLR2004 - key, work, name
+
+    @property
     def pages(self) -> int | None:
         """How many pages it has, as far as the one who sent it knows."""
         return self.body.get("pages")
