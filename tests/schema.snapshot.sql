@@ -2896,7 +2896,7 @@ CREATE FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seco
     AS …;
 ALTER FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.record(verb text, noun text, target text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, job_ids bigint[] DEFAULT NULL::bigint[], count bigint DEFAULT 1, filter json DEFAULT NULL::json, detail json DEFAULT NULL::json, why text DEFAULT NULL::text) RETURNS void
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) OWNER TO ostinato_owner;
@@ -6460,13 +6460,11 @@ GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.api_key_id_seq TO ostinato_worker;
 REVOKE ALL ON TABLE ostinato_data.audit_entry FROM ostinato_owner;
 GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry TO ostinato_owner;
-GRANT SELECT,INSERT ON TABLE ostinato_data.audit_entry TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.audit_entry TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.audit_entry TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.audit_entry TO ostinato_tenant;
 REVOKE ALL ON TABLE ostinato_data.audit_entry_default FROM ostinato_owner;
 GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry_default TO ostinato_owner;
-GRANT SELECT,INSERT ON TABLE ostinato_data.audit_entry_default TO ostinato_worker;
-GRANT USAGE ON SEQUENCE ostinato_data.audit_id_seq TO ostinato_worker;
-GRANT USAGE ON SEQUENCE ostinato_data.audit_id_seq TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.audit_entry_default TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.cancel_request TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;

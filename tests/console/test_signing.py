@@ -77,7 +77,7 @@ async def test_pages_forbid_frames_inline_scripts_and_other_hosts(console: Conso
 async def test_a_session_ends_with_its_key(console: Console, api: Api) -> None:
     visitor = await console.visitor("acme", "ops")
     assert (await visitor.get("/jobs")).status_code == 200
-    async with api.parts.client.connection() as conn:
+    async with api.worker.connection() as conn:
         (key,) = await keys.list_keys(conn, tenant_id="acme")
         await keys.revoke(conn, key.id)
 
@@ -99,7 +99,7 @@ async def test_signing_out_ends_the_session_at_once(console: Console) -> None:
 
 
 async def test_a_link_signs_in_once(console: Console, api: Api) -> None:
-    async with api.parts.client.connection() as conn:
+    async with api.worker.connection() as conn:
         opened = await sessions.open_session(conn, tenant_id="acme", subject="lea", roles=["ops"], ticket_seconds=60)
     stranger = console.stranger()
     asked = await stranger.get("/enter", ticket=opened.text)

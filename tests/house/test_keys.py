@@ -29,6 +29,7 @@ OTHER_KEYS = {
     "ostinato_data.alert_firing_open": "as alert_pkey; the label is what its source tells",
     "ostinato_data.subscription_pkey": "the name of a subscription is the application's",
     "ostinato_data.schedule_due_pkey": "its foreign key lets a tenant name schedules of its own only",
+    "ostinato_data.session_hash_key": "the hash of a text that the console draws; a tenant has no rights on it",
     # Which tenant a sender of a provider belongs to is found by it when a callback comes in.
     "outbound.ownership_pkey": "tenants cannot write it; only what Meta, DNS or the administrator proves is in it",
     "outbound.sender_hook": "drawn by the database, 122 random bits",

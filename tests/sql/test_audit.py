@@ -11,7 +11,7 @@ from psycopg import errors
 
 from tests.sql.deliveries import NAME, tell
 from tests.sql.engine import Row, Session, Sessions, Value, refused
-from tests.sql.webhooks import Hooks
+from tests.sql.webhooks import Hooks, sealed
 
 HASH = b"\x01" * 32
 
@@ -23,7 +23,7 @@ OTHERS = {
         snooze_jobs cancel_jobs release_jobs note_progress defer_jobs save_steps save_step sleep_jobs wait_jobs
         set_aside_held set_aside_damaged fire_schedules sequence_events dispatch_events leave_lanes heal_lanes
         fan_out_webhooks start_webhook_delivery settle_webhook_delivery mend_webhooks sample_metrics evaluate_alerts
-        fail_alerts ring_doorbell note_api_key_use record_series""",
+        fail_alerts ring_doorbell note_api_key_use record_series watch_due_alerts watch_alerts watch_failed_alerts""",
     "upkeep": """
         upkeep_partitions upkeep_logs prune_api_keys prune_alerts prune_idempotency prune_leases prune_webhooks
         prune_sessions prune_series""",
@@ -36,12 +36,14 @@ OTHERS = {
         transition_all open_pass close_pass accept_webhook""",
     "of the session or of migrations": """
         act_as enter_tenant enter_flow protect_table install_machine attach_machine use_test_clock set_test_clock
-        move_test_clock limit_statements""",
+        move_test_clock limit_statements refuse_filtered_reads""",
     "changes nothing, though it reads the clock or a sequence": """
         now new_id next_api_key_id find_api_key list_api_keys probe_webhook_endpoint measure_alert rehearse_alert
         due_alerts observe list_leases show_lease list_webhook_endpoints server_connections preview_fires next_fires
-        list_schedules show_schedule load_steps list_sessions""",
+        list_schedules show_schedule load_steps list_sessions match_api_keys webhook_endpoint_id""",
+    "the command that rotates keys records itself": "reseal reseal_args",
 }
+SEALED = {"secret": sealed(), "secret_hint": "abcd"}
 SCHEDULE = {"name": "nightly", "kind": "app.task", "cron": "0 3 * * *"}
 
 
@@ -114,11 +116,11 @@ ACTIONS: dict[str, tuple[Callable[[Session], dict[str, Value]], tuple[str, str, 
     ),
     "revoke_api_key": (key, ("revoke", "key", 1)),
     "create_webhook_endpoint": (
-        lambda _: {"name": "orders", "url": "https://a.example.com/", "tenant_id": "acme"},
+        lambda _: {"name": "orders", "url": "https://a.example.com/", "tenant_id": "acme", **SEALED},
         ("create", "webhook", 1),
     ),
     "change_webhook_endpoint": (lambda db: endpoint(db) | {"description": "x"}, ("change", "webhook", 1)),
-    "rotate_webhook_secret": (endpoint, ("rotate", "webhook", 1)),
+    "rotate_webhook_secret": (lambda db: endpoint(db) | SEALED, ("rotate", "webhook", 1)),
     "pause_webhook_endpoint": (endpoint, ("pause", "webhook", 1)),
     "resume_webhook_endpoint": (endpoint, ("resume", "webhook", 1)),
     "remove_webhook_endpoint": (endpoint, ("remove", "webhook", 1)),

@@ -22,6 +22,7 @@ OPEN_DEFINERS = {
     "own_enqueue_job": "adds jobs of own_tenant() only, of open kinds, into open queues",
     "own_enqueue_jobs": "as own_enqueue_job",
     "own_emit_events": "emits events of own_tenant() only",
+    "record": "writes an entry of the audit, a tenant's always as its own",
     "own_erase_subject": "erases a subject of own_tenant() only",
     "subject_hash": "gives a hash away, and not the secret; erasing asks for the tenant too",
     "check_open_kind": "says whether tenants may start a kind or use a queue: no row of a tenant",

@@ -27,6 +27,7 @@ DEFINERS = {
     "make_guard": "makes the trigger functions that write the log of transitions",
     "open_pass": "only the owner writes passes, so that nobody can forge one",
     "close_pass": "as open_pass",
+    "record": "nobody else writes the audit, or chooses the id of an entry",
     "own_erase_subject": "a tenant erases a subject of its own only",
     "subject_hash": "the installation's secret is closed to everybody; it gives a hash away",
     "check_open_kind": "subscriptions are closed to tenants; it tells of a kind or queue only",

@@ -25,6 +25,8 @@ SECOND_CHANCE_SECONDS = 1.0
 # The server raises it, as a mere warning, when the wait for a standby is cancelled. We know it by
 # the C function that raises it, because the text depends on the server's language.
 UNREPLICATED = "SyncRepWaitForLSN"
+# The server reports these by itself, as soon as they change.
+READ_ONLY = (b"default_transaction_read_only", b"in_hot_standby")
 
 
 class _Seen:
@@ -108,6 +110,14 @@ class ThreadGuard(_Seen):
             if not self._over:
                 self.expired = True
                 cut(self._conn)
+
+
+def can_only_read(conn: BaseConnection[Any]) -> bool:
+    """Whether the server has said that it can only read by now, as a demoted primary does.
+
+    What only looks for work gets no error there, and would look for ever.
+    """
+    return not conn.closed and any(conn.pgconn.parameter_status(name) == b"on" for name in READ_ONLY)
 
 
 def is_open(conn: BaseConnection[Any]) -> bool:

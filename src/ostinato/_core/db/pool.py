@@ -26,7 +26,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from ostinato._core.base.errors import CommitUnknown, NotConfigured, OstinatoError
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.vault import Vault
-from ostinato._core.db.guard import CALL_SECONDS, Guard, is_open
+from ostinato._core.db.guard import CALL_SECONDS, Guard, can_only_read, is_open
 from ostinato._core.db.idle import lost
 from ostinato._core.db.limit import StatementLimit, limited
 from ostinato._core.db.sqlstate import belongs_to_us, is_lost, is_transient, translate, translated
@@ -50,8 +50,6 @@ MOVED = (
     "A failover. Nothing is lost if commits waited for the standby (synchronous_standby_names); otherwise the last ones"
     " before it may be."
 )
-# The server tells these by itself, as soon as they change.
-READ_ONLY = (b"default_transaction_read_only", b"in_hot_standby")
 
 
 class Connection(AsyncConnection[TupleRow]):
@@ -220,13 +218,8 @@ class Pool:
             await self._pool.putconn(conn)
 
     def is_demoted(self, conn: Connection) -> bool:
-        """Whether its server can only read by now, and another host may be the primary.
-
-        What only looks for work gets no error there, and would look for ever.
-        """
-        if not self._several or conn.closed:
-            return False
-        return any(conn.pgconn.parameter_status(name) == b"on" for name in READ_ONLY)
+        """Whether its server can only read by now, and another host may be the primary."""
+        return self._several and can_only_read(conn)
 
     async def _take(self, seconds: float) -> Connection:
         give_up, lent = time.monotonic() + seconds, self._lent

@@ -17,7 +17,7 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import InvalidInput, SecretRefused
 from ostinato._core.base.vault import SealedColumn, Vault, is_sealed, key_id_of
-from ostinato._core.engine import secrets
+from ostinato._core.engine import audit, secrets
 from ostinato._core.engine.secrets import Place, SecretJob, args_purpose
 from ostinato._core.engine.webhooks import SECRET
 from ostinato._core.runtime.handlers.app import App
@@ -95,7 +95,10 @@ async def rotate(conn: Connection, vault: Vault, apps: Iterable[App]) -> list[Ro
     if not vault.key_ids:
         vault.seal("", purpose="")  # says which key is missing
     found = [await _rotate_column(conn, vault, column) for column in columns(apps)]
-    return [*found, await _rotate_arguments(conn, vault)]
+    found.append(await _rotate_arguments(conn, vault))
+    sealed = sum(each.sealed for each in found)
+    await audit.note(conn, "rotate", "secrets", vault.key_ids[0], count=sealed)
+    return found
 
 
 async def _rotate_column(conn: Connection, vault: Vault, column: SealedColumn) -> Rotated:

@@ -45,6 +45,8 @@ grant insert (created_at, timed_at, starts_at, ends_at, catch_up_seconds, grace_
     update (timed_at, starts_at, ends_at, catch_up_seconds, grace_seconds, jitter_seconds, catch_up_most, priority,
             paused, catch_up, name, key, owner, kind, queue, args, cron, recurrence, error)
 on ostinato_data.schedule to ostinato_tenant;
+-- It writes entries of the audit, a tenant's always as its own; nobody else may write them, or choose their ids.
+grant execute on function ostinato_internal.record to ostinato_worker, ostinato_tenant;
 -- It reads the installation's secret, and gives away a hash that only the same tenant and subject have.
 grant execute on function ostinato_internal.subject_hash to ostinato_worker, ostinato_tenant;
 -- A pass alone changes nothing: the guard of the table asks the machine, and the update is the caller's.

@@ -45,26 +45,26 @@ create function ostinato_internal.actor() returns text language sql stable as $$
 $$;
 
 -- Writes down an action of an operator. Without a tenant it is that of the jobs, if they have one; a tenant's own
--- actions are always its own. At most 10,000 jobs are listed; `count` has all. `why` is the reason that the verb itself
--- was given.
+-- actions are always its own. It runs with the rights of the owner: nobody else writes entries, or chooses their ids.
+-- At most 10,000 jobs are listed; `count` has all. `why` is the reason that the verb itself was given.
 create function ostinato_internal.record(
     verb text, noun text, target text default null, tenant_id text default null, job_ids bigint[] default null,
     count bigint default 1, filter json default null, detail json default null, why text default null
-) returns void language plpgsql
+) returns void language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
     v_user constant text := nullif(current_setting('app.current_user_id', true), '');
     v_said constant text := nullif(current_setting('app.actor', true), '');
+    v_own  constant text := ostinato.acting_tenant();
 begin
     if current_setting('application_name') in ('ostinato/worker', 'ostinato/handler', 'ostinato/warden') then
         return;
     end if;
-    if not ostinato_internal.sees_all() then
-        tenant_id := ostinato_internal.own_tenant();
-        if tenant_id = '' then
-            return;  -- nobody's session sees no rows, and so changed none
-        end if;
+    if v_own = '' then
+        return;  -- nobody's session sees no rows, and so changed none
+    elsif v_own is not null then
+        tenant_id := v_own;
     elsif tenant_id is null then
         select case when count(distinct j.tenant_id) = 1 then min(j.tenant_id) end into tenant_id
         from job j where j.id = any (job_ids);

@@ -93,20 +93,14 @@ $$;
 -- tenant of the job. So does a limit key, unless `limit_scope` is 'installation': then the jobs of all tenants with
 -- that key share its slots. A tenant adds jobs of open kinds only, see doors.sql.
 create function ostinato.enqueue_job(
-    kind text,
-    args json default '{}',
-    queue text default null,
-    priority integer default null,
+    kind text, args json default '{}',
+    queue text default null, priority integer default null,
     run_at timestamptz default null,
-    tenant_id text default null,
-    correlation_id text default null,
+    tenant_id text default null, correlation_id text default null,
     limit_key text default null,
-    unique_key text default null,
-    unique_policy text default 'return',
+    unique_key text default null, unique_policy text default 'return',
     unique_states text[] default '{scheduled,ready,running}',
-    max_attempts integer default null,
-    limit_scope text default 'tenant',
-    subject text default null
+    max_attempts integer default null, limit_scope text default 'tenant', subject text default null
 ) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -224,18 +218,10 @@ $$;
 -- Adds many jobs in one statement and returns their ids in order. Arrays are null (the default for all), hold one value
 -- (the same for all) or one value per job. Jobs with a unique key go one by one, with the policy `return`.
 create function ostinato.enqueue_jobs(
-    kinds text[],
-    args text[],
-    queues text[] default null,
-    priorities integer[] default null,
-    run_ats timestamptz[] default null,
-    tenant_ids text[] default null,
-    correlation_ids text[] default null,
-    limit_keys text[] default null,
-    unique_keys text[] default null,
-    max_attempts integer[] default null,
-    limit_scopes text[] default null,
-    subjects text[] default null
+    kinds text[], args text[], queues text[] default null, priorities integer[] default null,
+    run_ats timestamptz[] default null, tenant_ids text[] default null, correlation_ids text[] default null,
+    limit_keys text[] default null, unique_keys text[] default null, max_attempts integer[] default null,
+    limit_scopes text[] default null, subjects text[] default null
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column

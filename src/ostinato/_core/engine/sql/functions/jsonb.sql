@@ -111,7 +111,8 @@ $$;
 create function ostinato.create_webhook_endpoint(
     name varchar, url text, event_types text[] default '{*}', tenant_id text default null, description text default '',
     headers jsonb default '{}', retry jsonb default null, timeout_seconds double precision default 5,
-    disable_after_seconds double precision default 432000, ordered boolean default true, endpoint_id bigint default null,
+    disable_after_seconds double precision default 432000, ordered boolean default true,
+    endpoint_id bigint default null,
     secret text default null, secret_hint text default null
 ) returns bigint language sql as $$
     select ostinato.create_webhook_endpoint(

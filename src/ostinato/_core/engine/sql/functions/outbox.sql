@@ -35,9 +35,8 @@ $$;
 -- value (the same for all) or one value per event. With `as_of_now`, what has no time happened now.
 create function ostinato.emit_events(
     types text[], payloads text[], ordering_keys text[] default null, versions integer[] default null,
-        tenant_ids text[] default null,
-    correlation_ids text[] default null, occurred_ats timestamptz[] default null, producers text[] default null,
-    as_of_now boolean default false, subjects text[] default null
+    tenant_ids text[] default null, correlation_ids text[] default null, occurred_ats timestamptz[] default null,
+    producers text[] default null, as_of_now boolean default false, subjects text[] default null
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -56,10 +55,9 @@ begin
             correlation_ids, occurred_ats, producers, as_of_now, subjects);
         return;
     end if;
-    perform ostinato_internal.check_lengths(
-        cardinality(payloads), cardinality(types), cardinality(ordering_keys), cardinality(versions),
-        cardinality(tenant_ids), cardinality(correlation_ids), cardinality(occurred_ats), cardinality(producers),
-        cardinality(subjects));
+    perform ostinato_internal.check_lengths(cardinality(payloads), cardinality(types), cardinality(ordering_keys),
+        cardinality(versions), cardinality(tenant_ids), cardinality(correlation_ids), cardinality(occurred_ats),
+        cardinality(producers), cardinality(subjects));
     v_tenants := coalesce(nullif(tenant_ids, '{}'), array[v_tenant]);
     correlation_ids := coalesce(nullif(correlation_ids, '{}'), array[v_correlation]);
     if v_tenant is not null and array_position(v_tenants, null) is not null then
@@ -85,8 +83,7 @@ begin
                case when cardinality(ordering_keys) = 1 then ordering_keys[1] else ordering_keys[n] end as ordering_key,
                coalesce(case when cardinality(versions) = 1 then versions[1] else versions[n] end, 1) as version,
                case when cardinality(v_tenants) = 1 then v_tenants[1] else v_tenants[n] end as tenant_id,
-               case when cardinality(correlation_ids) = 1 then correlation_ids[1]
-                   else correlation_ids[n] end as correlation_id,
+               ostinato_internal.pick(correlation_ids, n) as correlation_id,
                case when cardinality(occurred_ats) = 1 then occurred_ats[1] else occurred_ats[n] end as occurred_at,
                case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer,
                coalesce(ostinato_internal.pick(subjects, n), v_subject) as subject
@@ -94,10 +91,9 @@ begin
     ), told as (
         insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer,
             ordering_key, payload, subject)
-        select g.id, g.occurred_at, v_now, g.version, g.type, g.tenant_id, g.correlation_id, g.producer,
-            g.ordering_key, g.payload,
-            case when g.subject is not null then ostinato_internal.note_subject(g.tenant_id, g.subject) end
-        from given g
+        select g.id, g.occurred_at, v_now, g.version, g.type, g.tenant_id, g.correlation_id, g.producer, g.ordering_key,
+            g.payload, case when g.subject is not null
+                then ostinato_internal.note_subject(g.tenant_id, g.subject) end from given g
     ), noted as (
         insert into event_unsequenced (seq, event_id, type, tenant_id, ordering_key)
         select g.seq, g.id, g.type, g.tenant_id, g.ordering_key from given g

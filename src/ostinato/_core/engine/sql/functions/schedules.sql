@@ -726,7 +726,8 @@ returns table (
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select s.id, s.tenant_id, s.name, s.key, s.owner, s.kind, s.queue, s.priority,
-           ostinato_internal.masked(ostinato_internal.masked_args(s.kind, s.args)), ostinato_internal.rule_text(s), (s.recurrence).zone, (s.recurrence).gap, (s.recurrence).overlap, s.starts_at,
+           ostinato_internal.masked(ostinato_internal.masked_args(s.kind, s.args)), ostinato_internal.rule_text(s),
+           (s.recurrence).zone, (s.recurrence).gap, (s.recurrence).overlap, s.starts_at,
            s.ends_at, s.catch_up, s.catch_up_most, s.catch_up_seconds, s.grace_seconds, s.jitter_seconds, s.created_at,
            s.timed_at, s.paused, s.error, d.next_at, d.slot_local, d.missed
     from schedule s left join schedule_due d on d.schedule_id = s.id
@@ -760,8 +761,8 @@ begin
 end
 $$;
 
--- The schedules whose next slots come first, of the tenant that asks or of all (null). They are found by their time, so it
--- costs as much with a million of them.
+-- The schedules whose next slots come first, of the tenant that asks or of all (null). They are found by their time, so
+-- it costs as much with a million of them.
 create function ostinato.upcoming_schedules(tenant_id text default null, most integer default 10)
 returns table (tenant_id text, name text, kind text, zone text, next_at timestamptz, slot_local timestamp)
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$

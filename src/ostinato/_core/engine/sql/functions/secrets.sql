@@ -40,7 +40,8 @@ begin
     if exists (select from json_each_text(args) a
                where a.key = any (secret_args) and a.value is not null and not ostinato.is_sealed(a.value)) then
         raise exception using errcode = 'OS400',
-            message = format('%s has secret arguments that are not sealed: %s', kind, array_to_string(secret_args, ', ')),
+            message = format('%s has secret arguments that are not sealed: %s', kind,
+                             array_to_string(secret_args, ', ')),
             detail = json_build_object('kind', kind, 'secret_args', secret_args),
             hint = 'Enqueue it by a client of Ostinato, which seals them: the database has no key.';
     end if;

@@ -4,8 +4,8 @@
 --   list_series    returns the sums of each step of time, with the percentiles of the start latency
 --   prune_series   forgets steps that are past their time
 --
--- A worker that dies takes up to ten seconds of figures with it: they are for people, not for accounts. Lock order: rows
--- of series, then of tenant_series, each in the order of its key, so that two workers never wait for each other crosswise.
+-- A worker that dies takes up to ten seconds of figures with it: they are for people, not for accounts. Lock order:
+-- rows of series, then of tenant_series, each in the order of its key, so that two workers never wait for each other.
 
 -- The bounds of the start latency in seconds: those of the metric ostinato_start_latency_seconds.
 create function ostinato_internal.latency_bounds() returns double precision[] language sql immutable parallel safe as $$
@@ -28,8 +28,8 @@ language sql immutable parallel safe as $$
     ) c (place, sum)
 $$;
 
--- The latency that this share of the starts did not exceed, as the upper bound of its bucket; null without starts. What is
--- beyond all bounds is shown as the last of them.
+-- The latency that this share of the starts did not exceed, as the upper bound of its bucket; null without starts. What
+-- is beyond all bounds is shown as the last of them.
 create function ostinato_internal.latency_at(counts bigint[], share double precision) returns double precision
 language sql immutable parallel safe as $$
     select (ostinato_internal.latency_bounds())[least(min(c.n), cardinality(ostinato_internal.latency_bounds()))]
@@ -38,8 +38,8 @@ language sql immutable parallel safe as $$
     where c.total > 0 and c.so_far >= $2 * c.total
 $$;
 
--- Adds what a worker did: a list of {queue, kind, tenant, first, done, failed, dead, run, latency}. It is the time of the
--- database that decides which minute it counts for.
+-- Adds what a worker did: a list of {queue, kind, tenant, first, done, failed, dead, run, latency}. The time of the
+-- database decides which minute it counts for.
 create function ostinato.record_series(rows jsonb) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -92,8 +92,8 @@ begin
 end
 $$;
 
--- The sums of each step of time that has any, oldest first. `step` is 60 or 3,600 seconds. For a tenant, queue and kind do
--- not matter: only its whole is kept.
+-- The sums of each step of time that has any, oldest first. `step` is 60 or 3,600 seconds. For a tenant, queue and kind
+-- do not matter: only its whole is kept.
 create function ostinato.list_series(
     since timestamptz, until timestamptz default null, step integer default 60, queue text default null,
     kind text default null, tenant_id text default null

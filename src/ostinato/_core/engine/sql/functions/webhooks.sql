@@ -103,7 +103,8 @@ $$;
 create function ostinato.create_webhook_endpoint(
     name text, url text, event_types text[] default '{*}', tenant_id text default null, description text default '',
     headers json default '{}', retry json default null, timeout_seconds double precision default 5,
-    disable_after_seconds double precision default 432000, ordered boolean default true, endpoint_id bigint default null,
+    disable_after_seconds double precision default 432000, ordered boolean default true,
+    endpoint_id bigint default null,
     secret text default null, secret_hint text default null
 ) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -139,7 +140,8 @@ end
 $$;
 
 -- The id of an endpoint, which its secrets are bound to. It is locked until the end of the transaction.
-create function ostinato.webhook_endpoint_id(name text, tenant_id text default null) returns bigint language sql volatile
+create function ostinato.webhook_endpoint_id(name text, tenant_id text default null) returns bigint
+language sql volatile
 as $$
     select (ostinato_internal.lock_webhook_endpoint($1, $2)).id
 $$;
@@ -200,7 +202,8 @@ begin
 end
 $$;
 
--- Gives an endpoint a new secret, which signs first from now on. The older ones sign too for the time of the overlap; the janitor drops them after it. At most five are kept.
+-- Gives an endpoint a new secret, which signs first from now on. The older ones sign too for the time of the overlap;
+-- the janitor drops them after it. At most five are kept.
 create function ostinato.rotate_webhook_secret(
     name text, overlap_seconds double precision default 86400, tenant_id text default null, secret text default null,
     secret_hint text default null

@@ -3,7 +3,6 @@
 -- tenant concerns the whole installation, and no tenant sees it.
 -- Of its own: entries take no ids from jobs.
 create sequence ostinato_data.audit_id_seq as bigint minvalue 0 maxvalue 9999999999 start 1 cycle;
-grant usage on sequence ostinato_data.audit_id_seq to ostinato_worker, ostinato_tenant;
 create table ostinato_data.audit_entry (
     id              bigint      not null,
     at              timestamptz not null,
@@ -31,7 +30,8 @@ create index audit_entry_jobs on ostinato_data.audit_entry using gin (job_ids) w
 
 select ostinato_data.protect('audit_entry', tenants => true), ostinato_data.protect('audit_entry_default');
 revoke update, delete on ostinato_data.audit_entry, ostinato_data.audit_entry_default from ostinato_worker;
-grant select, insert on ostinato_data.audit_entry to ostinato_tenant;
+revoke insert on ostinato_data.audit_entry, ostinato_data.audit_entry_default from ostinato_worker;
+grant select on ostinato_data.audit_entry to ostinato_tenant;
 revoke update, truncate on ostinato_data.audit_entry, ostinato_data.audit_entry_default from ostinato_owner;
 
 -- Whoever writes an entry chooses neither its time nor its login: both are those of the server.
