@@ -82,17 +82,17 @@ def words_of(lines: list[Line]) -> list[Word]:
 async def hear(client: Client, callback_id: int, heard: Heard, settings: OutboundSettings, only: str | None) -> None:
     """Apply what people said in a callback that was stored, before anything else of it is.
 
-    Each word in the name of the tenant whom it is for, because the API sees no tenant's rows of its
-    own. The job of the callback comes to the same words again, and finds that they were applied. It
-    has nothing to do where there is nothing else.
+    In the name of the tenant whom it is for, because the API itself sees no tenant's rows. The job of
+    the callback comes to the same words again, and finds that they were applied. It has nothing to do
+    where there is nothing else.
     """
     words = words_of(heard.lines)
+    async with client.connection() as conn:
+        placed = [(await inbound.tenant_of(conn, word, only), word) for word in words]
     done = 0
-    for word in words:
-        async with client.connection() as conn:
-            tenant_id = await inbound.tenant_of(conn, word, only)
-        if tenant_id is not None:
-            async with client.for_tenant(tenant_id).transaction() as conn:
+    for tenant_id in sorted({tenant for tenant, _ in placed if tenant is not None}):
+        async with client.for_tenant(tenant_id).transaction() as conn:
+            for word in (word for tenant, word in placed if tenant == tenant_id):
                 done += await _alone(conn, _spoken, word, settings, tenant_id)
     if len(words) == len(heard.lines):
         ignored = len(words) - done + heard.odd

@@ -1,6 +1,6 @@
 -- Who may do what. A tenant's session accepts messages, keeps consents, templates and the data of Coop Habitat, and
--- reads its own; what providers told of messages, and sending itself, is for workers. Nobody changes or deletes proofs, audit and
--- timeline.
+-- reads its own; what providers told of messages, and sending itself, is for workers. Nobody changes or deletes proofs,
+-- audit and timeline.
 grant usage on schema outbound to ostinato_worker, ostinato_tenant;
 revoke all on all tables in schema outbound from ostinato_worker, ostinato_tenant;
 revoke execute on all functions in schema outbound from public, ostinato_worker, ostinato_tenant, ostinato_api;

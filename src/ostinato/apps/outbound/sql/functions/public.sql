@@ -1,5 +1,5 @@
 -- What the API does for nobody in particular, before it knows a tenant: providers call back, and recipients click on a
--- link. Each runs as the owner for the role of the API, which sees no tenant's rows, and returns no more than is needed.
+-- link. Each runs as the owner for the role of the API, which sees no tenant's rows, and returns no more than it needs.
 
 -- Stores the bytes of a callback whose signature was checked, and adds the job that reads them. `tenant_id` is whose
 -- account signed it; null: the installation's. Returns the callback.

@@ -33,7 +33,8 @@ begin
         proven_at = ostinato.now(), proven_by = excluded.proven_by
     where o.tenant_id = excluded.tenant_id;
     if found and $4 <> 'TRUST' then  -- which is said again whenever the sender is written
-        perform outbound.note_audit($1, 'SENDER_PROVEN', $6, details => jsonb_build_object('provider', $2, 'proof', $4));
+        perform outbound.note_audit($1, 'SENDER_PROVEN', $6,
+                                    details => jsonb_build_object('provider', $2, 'proof', $4));
         return true;
     end if;
     return found;
