@@ -59,6 +59,7 @@ async def test_a_sender_may_send_again_what_may_have_been_sent(world: World) -> 
     assert len(world.providers.sent) == 2
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_whatsapp_is_held_too_if_its_sender_says_so(world: World) -> None:
     await sender_of(world, "WHATSAPP", onUnknown="hold")
     world.providers.script(TO, "lost")

@@ -43,6 +43,7 @@ async def pass_time(world: World, hours: int) -> None:
         await world.work()
 
 
+@pytest.mark.slow
 async def test_a_day_without_the_provider_leaves_no_dead_letter(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_OUTBOUND_WHATSAPP_URL", NOBODY)
     made = await asked_for(world, *NUMBERS)
@@ -100,6 +101,7 @@ async def test_a_server_that_fails_three_times_in_a_row_is_away(world: World) ->
     assert {(await world.show(each))["status"] for each in made} <= {"SENT", "DELIVERED"}
 
 
+@pytest.mark.slow
 async def test_a_message_that_the_provider_stumbles_over_holds_up_nobody_and_ends(world: World) -> None:
     poison = NUMBERS[0]
     world.providers.script(poison, *["http:500"] * 9)
@@ -143,6 +145,7 @@ async def test_an_outage_that_nobody_waits_for_is_over(world: World, monkeypatch
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.slow
 async def test_a_message_whose_answers_are_lost_keeps_its_last_attempt_for_the_day(world: World) -> None:
     """It may have been taken each time, so it is not asked for more often than before."""
     world.providers.script(NUMBERS[0], *["hang"] * 9)
@@ -155,6 +158,7 @@ async def test_a_message_whose_answers_are_lost_keeps_its_last_attempt_for_the_d
     assert world.providers.asked == {NUMBERS[0]: 4}
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_job_that_runs_early_in_doubt_waits_on(world: World) -> None:
     """F12: whatever wakes the job, the callback has its time."""
     world.providers.script(NUMBERS[0], "lost")
