@@ -1631,6 +1631,10 @@ CREATE FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) RETURNS void
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_parts(kind text, tenant_id text, args text, queue text) RETURNS void
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_parts(kind text, tenant_id text, args text, queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_payload(type text, payload text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2561,7 +2565,7 @@ CREATE FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch 
     AS …;
 ALTER FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) RETURNS bytea
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql STRICT
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) OWNER TO ostinato_owner;
@@ -5459,6 +5463,9 @@ GRANT ALL ON FUNCTION ostinato_internal.check_own_jobs(tenant_ids text[], kinds 
 REVOKE ALL ON FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_own_rows(tenant_ids text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_parts(kind text, tenant_id text, args text, queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_parts(kind text, tenant_id text, args text, queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_parts(kind text, tenant_id text, args text, queue text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) TO ostinato_tenant;

@@ -95,10 +95,11 @@ async def test_a_secret_argument_is_sealed_in_the_job_and_opened_for_the_handler
 async def test_many_jobs_of_a_tenant_are_sealed_for_it(engine: Engine, app: App) -> None:
     got: list[str] = []
 
-    @app.job()
+    @app.job(open=True)
     async def pay(ctx: Context, pin: Pin) -> None:
         got.append(f"{ctx.job.tenant_id} {pin}")
 
+    await register(engine, app)
     await pay.options(tenant="acme").enqueue_many(engine.client, [{"pin": PIN}, {"pin": "other"}])
     await pay.enqueue(engine.client.for_tenant("bolt"), pin=PIN)
     await engine.run_until_idle(app)
@@ -174,7 +175,7 @@ async def test_plain_sql_cannot_store_a_secret_argument_in_the_clear(engine: Eng
 async def test_a_client_that_knows_only_the_name_of_a_kind_seals_too(engine: Engine, app: App) -> None:
     got: list[str] = []
 
-    @app.job()
+    @app.job(open=True)
     async def pay(ctx: Context, pin: Pin) -> None:
         got.append(pin)
 

@@ -252,15 +252,25 @@ def test_the_time_of_an_entry_is_the_real_one_whatever_the_session_says(db: Sess
     assert abs(entry["at"] - datetime.now(UTC)) < timedelta(hours=1)
 
 
-def test_an_entry_written_by_hand_has_the_servers_time_and_login_too(db: Session) -> None:
-    db.rows(
-        "insert into ostinato_data.audit_entry (id, at, count, verb, noun, actor, actor_type, login, program)"
-        " values (1, '2001-01-01', 1, 'v', 'n', 'somebody', 'login', 'somebody', 'p')"
-    )
+BY_HAND = (
+    "insert into ostinato_data.audit_entry (id, at, count, tenant_id, verb, noun, actor, actor_type, login, program)"
+    " values (1, '2001-01-01', 1, 'acme', 'v', 'n', 'somebody', 'login', 'somebody', 'p')"
+)
+
+
+@pytest.mark.parametrize("role", ["worker", "tenant"])
+def test_no_role_in_use_writes_an_entry_by_hand(sessions: Sessions, role: str) -> None:
+    """Whoever could choose an id could take those that others are about to draw."""
+    with pytest.raises(errors.InsufficientPrivilege):
+        sessions.open(role).rows(BY_HAND)
+
+
+def test_an_entry_written_by_hand_has_the_servers_time_and_login_too(db: Session, admin: Session) -> None:
+    admin.rows(BY_HAND)
 
     (entry,) = entries(db)
     assert entry["at"].year >= 2026
-    assert entry["login"] == "ostinato_worker"
+    assert entry["login"] != "somebody"
 
 
 @pytest.mark.parametrize("change", ["update {} set count = 2", "delete from {}", "truncate {}"])

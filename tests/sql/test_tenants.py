@@ -14,6 +14,7 @@ CLOSED = {
     "alert": "declared by applications; tenant_id says who is told, own_alerts shows it to them",
     "alert_firing": "what fired, of all tenants; own_firings shows each its own",
     "api_key": "what keys are known by: looked up before anybody is a tenant",
+    "session": "who is signed in at the console, by hash: looked up before anybody is a tenant",
     "subscription": "belongs to an application; tenant_id says whose events it wants",
     "webhook_receipt": "what came in, checked by the engine for the application",
 }
@@ -31,6 +32,14 @@ DEFINERS = {
     "own_erase_subject": "a tenant erases a subject of its own only",
     "subject_hash": "the installation's secret is closed to everybody; it gives a hash away",
     "check_open_kind": "subscriptions are closed to tenants; it tells of a kind or queue only",
+    # What the API does for no tenant, with a role that sees none.
+    "match_api_keys": "keys are closed to the API, but for those whose text it was sent",
+    "note_api_key_use": "as match_api_keys",
+    "ring_doorbell": "as match_api_keys: it wakes workers",
+    "observe_declared": "figures without a word that a tenant chose",
+    "watch_due_alerts": "alerts are closed to the API; no label comes back",
+    "watch_alerts": "as watch_due_alerts",
+    "watch_failed_alerts": "as watch_due_alerts",
     # The tenant's part of what is closed to it: each reads the tenant from the transaction.
     "own_alerts": "alerts are told by tenant, and closed to tenants",
     "own_firings": "as own_alerts",

@@ -73,7 +73,7 @@ create function ostinato_internal.subject_token(hash bytea) returns text languag
 $$;
 
 -- Notes a subject for the answer that the transaction stores under an idempotency key, and returns its hash.
-create function ostinato_internal.note_subject(tenant_id text, subject text) returns bytea language plpgsql
+create function ostinato_internal.note_subject(tenant_id text, subject text) returns bytea language plpgsql strict
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_hash  constant bytea := ostinato_internal.subject_hash(tenant_id, subject);

@@ -89,6 +89,13 @@ create function ostinato.correlation(given text) returns text language sql stabl
     select coalesce(given, nullif(pg_catalog.current_setting('app.correlation_id', true), ''))
 $$;
 
+-- Refuses a job whose kind, tenant, args or queue no column can hold; one that is fine passes.
+create function ostinato_internal.check_parts(kind text, tenant_id text, args text, queue text) returns void
+language sql immutable as $$
+    select ostinato_internal.check_name('kind', $1), ostinato_internal.check_name('tenant_id', $2),
+           ostinato_internal.check_args($1, coalesce($3, 'null')), ostinato_internal.check_name('queue', $4)
+$$;
+
 -- Adds one job and returns its id, or the id of the job that already holds its unique key. A unique key belongs to the
 -- tenant of the job. So does a limit key, unless `limit_scope` is 'installation': then the jobs of all tenants with
 -- that key share its slots. A tenant adds jobs of open kinds only, see doors.sql.
@@ -123,32 +130,25 @@ begin
     end if;
     -- Each look and each call costs a single enqueue a part of its time: only what may be wrong is checked to the end.
     if v_queue is null or v_priority is null then
-        select coalesce(v_queue, k.queue), coalesce(v_priority, k.priority), k.secret_args
-        into v_queue, v_priority, v_secret from kind k where k.name = enqueue_job.kind;
+        select coalesce(v_queue, k.queue, 'default'), coalesce(v_priority, k.priority, 0), k.secret_args
+        into v_queue, v_priority, v_secret from (values (1)) one left join kind k on k.name = enqueue_job.kind;
         if v_secret <> '{}' then
             perform ostinato_internal.check_secret_args(enqueue_job.kind, enqueue_job.args, v_secret);
         end if;
-        v_queue := coalesce(v_queue, enqueue_job.queue, 'default');
-        v_priority := coalesce(v_priority, enqueue_job.priority, 0);
     end if;
     if (length(enqueue_job.kind) between 1 and ostinato_internal.longest_name()
         and length(v_tenant) between 1 and ostinato_internal.longest_name()
         and length(v_queue) between 1 and ostinato_internal.longest_name()
         and json_typeof(enqueue_job.args) = 'object' and octet_length(v_args) <= ostinato_internal.most_bytes()
         and strpos(v_args, '\u') = 0) is not true then
-        perform ostinato_internal.check_name('kind', enqueue_job.kind),
-                ostinato_internal.check_name('tenant_id', v_tenant),
-                ostinato_internal.check_args(enqueue_job.kind, coalesce(v_args, 'null')),
-                ostinato_internal.check_name('queue', v_queue);
+        perform ostinato_internal.check_parts(enqueue_job.kind, v_tenant, v_args, v_queue);
     end if;
     perform ostinato_internal.check_options(v_priority, enqueue_job.max_attempts, enqueue_job.run_at,
                                             enqueue_job.limit_key, v_part_of, enqueue_job.limit_scope);
     if enqueue_job.unique_key is not null then
         v_holder := ostinato_internal.hold_unique_key(v_tenant, enqueue_job.unique_key, v_id, enqueue_job.unique_policy,
                                                       enqueue_job.unique_states);
-        if v_holder <> v_id then
-            return v_holder;
-        end if;
+        if v_holder <> v_id then return v_holder; end if;
     end if;
     insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
                      unique_key, correlation_id, unique_states, limit_scope, subject)
@@ -156,7 +156,7 @@ begin
             enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of,
             case when enqueue_job.unique_key is not null
                 then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end, nullif(limit_scope, 'tenant'),
-            case when v_subject is not null then ostinato_internal.note_subject(v_tenant, v_subject) end);
+            ostinato_internal.note_subject(v_tenant, v_subject));
     if enqueue_job.run_at > v_now then
         insert into scheduled select w.* from ostinato_internal.new_place(
             v_id, v_priority, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind,
@@ -228,7 +228,6 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_now   constant timestamptz := ostinato.now();
     v_base  constant bigint := ostinato_internal.first_id(v_now);
-    v_count constant integer := cardinality(args);
     v_mine  constant text := ostinato.tenant(null);
     v_ours  constant text := ostinato.correlation(null);
     v_tries constant integer[] := enqueue_jobs.max_attempts;
@@ -239,10 +238,9 @@ begin
             correlation_ids, limit_keys, unique_keys, v_tries, limit_scopes, subjects);
         return;
     end if;
-    perform ostinato_internal.check_lengths(
-        v_count, cardinality(kinds), cardinality(queues), cardinality(priorities), cardinality(run_ats),
-        cardinality(tenant_ids), cardinality(correlation_ids), cardinality(limit_keys), cardinality(unique_keys),
-        cardinality(v_tries), cardinality(limit_scopes), cardinality(subjects));
+    perform ostinato_internal.check_lengths(cardinality(args), cardinality(kinds), cardinality(queues),
+        cardinality(priorities), cardinality(run_ats), cardinality(tenant_ids), cardinality(correlation_ids), cardinality(
+        limit_keys), cardinality(unique_keys), cardinality(v_tries), cardinality(limit_scopes), cardinality(subjects));
     if array_length(unique_keys, 1) is not null then
         return query select ostinato_internal.enqueue_each(kinds, args, queues, priorities, run_ats, tenant_ids,
             correlation_ids, limit_keys, unique_keys, v_tries, limit_scopes, subjects);
@@ -258,8 +256,7 @@ begin
                case when cardinality(priorities) = 1 then priorities[1] else priorities[n] end as priority,
                case when cardinality(run_ats) = 1 then run_ats[1] else run_ats[n] end as run_at,
                case when cardinality(tenant_ids) = 1 then tenant_ids[1] else tenant_ids[n] end as tenant_id,
-               case when cardinality(correlation_ids) = 1 then correlation_ids[1]
-                    else correlation_ids[n] end as correlation_id,
+               ostinato_internal.pick(correlation_ids, n) as correlation_id,
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
                case when cardinality(limit_scopes) = 1 then limit_scopes[1] else limit_scopes[n] end as limit_scope,
                case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts,
@@ -269,8 +266,7 @@ begin
         select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue, g.run_at, g.limit_key,
                coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts, g.limit_scope,
                coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id,
-               case when g.subject is not null
-                   then ostinato_internal.note_subject(coalesce(g.tenant_id, v_mine), g.subject) end as subject
+               ostinato_internal.note_subject(coalesce(g.tenant_id, v_mine), g.subject) as subject
         from given g left join kind k on k.name = g.kind
     ), new_job as (
         insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,

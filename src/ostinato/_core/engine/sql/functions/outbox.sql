@@ -92,8 +92,7 @@ begin
         insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer,
             ordering_key, payload, subject)
         select g.id, g.occurred_at, v_now, g.version, g.type, g.tenant_id, g.correlation_id, g.producer, g.ordering_key,
-            g.payload, case when g.subject is not null
-                then ostinato_internal.note_subject(g.tenant_id, g.subject) end from given g
+            g.payload, ostinato_internal.note_subject(g.tenant_id, g.subject) from given g
     ), noted as (
         insert into event_unsequenced (seq, event_id, type, tenant_id, ordering_key)
         select g.seq, g.id, g.type, g.tenant_id, g.ordering_key from given g
