@@ -104,7 +104,7 @@ async def test_only_an_administrator_sees_the_keys(console: Console) -> None:
 
 async def test_text_that_others_chose_is_never_a_part_of_the_page(console: Console, api: Api) -> None:
     job = await enqueue(api, "acme", HOSTILE)
-    await api.worker.enqueue(HOSTILE, {}, queue=HOSTILE[:60], tenant_id="acme")
+    await api.worker.enqueue(HOSTILE, {}, queue=HOSTILE[:60], tenant="acme")
     visitor = await console.visitor("acme", "admin", subject="<img src=x onerror=alert(1)>")
 
     for path in ("/", "/jobs", f"/jobs/{job}", "/queues", "/access", f"/trail/{HOSTILE}", f"/find?q={HOSTILE * 99}"):
