@@ -21,7 +21,7 @@ UNSAYABLE = "positive_data_acceptance,allow_header_conformance"
 EXAMPLES = 60
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(3600)
 def test_ten_thousand_requests_to_all_applications_break_no_promise_of_the_document(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
