@@ -5,7 +5,7 @@ from tests.faces.laundry import APP, database
 from tests.faces.laundry.settings import LaundrySettings
 
 
-@APP.job()
+@APP.job(open=True)
 async def wash(ctx: Context) -> int:
     """Wash a basket as fast as the settings say."""
     speed = ctx.settings(LaundrySettings).speed
