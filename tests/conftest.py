@@ -11,6 +11,7 @@ import itertools
 import logging
 import os
 import signal
+import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
 
 import psycopg
@@ -44,6 +45,7 @@ WITHOUT_PROOFS = "not proof"  # as `make test` asks for it
 @pytest.hookimpl(tryfirst=True)  # before pytest has chosen its folder
 def pytest_configure(config: pytest.Config) -> None:
     """However this run ends, what its tests have started ends with it."""
+    tempfile.gettempdir()  # kept from now on: a test that sets TMPDIR must not choose it for the whole process
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # So does a shell start what it runs in the background, and all that the tests start would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)

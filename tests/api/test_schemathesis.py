@@ -9,12 +9,14 @@ from ostinato._core.runtime.database import Database
 from tests.api import shop
 from tests.api.conftest import EMPTY
 from tests.api.fuzz import fuzz, key_for
+from tests.opened import OPEN, opened
 
 
 def test_no_request_that_can_be_made_breaks_the_document(shared_server: Server, api_urls: Urls, tmp_path: Path) -> None:
     shop.may_end.set()
     with psycopg.connect(api_urls.admin, autocommit=True) as admin:
         admin.execute(EMPTY)
+        admin.execute(OPEN, opened("billing.send_invoice", "shop.ship", "shop.count"))
     database = Database(api_urls.worker, api_urls.admin, api_urls.worker, server=shared_server, api_url=api_urls.api)
 
     cases = fuzz(

@@ -6,11 +6,14 @@ from html import unescape
 from urllib.parse import urlencode
 
 import httpx
+import psycopg
 import pytest
 
-from tests.api.conftest import Api, api, api_apps, api_database, api_settings, api_urls
+from ostinato._core.db.embedded import Server, Urls
+from tests.api.conftest import Api, api, api_apps, api_database, api_settings
+from tests.conftest import copy_of_engine
 
-__all__ = ["api", "api_apps", "api_database", "api_settings", "api_urls"]
+__all__ = ["api", "api_apps", "api_database", "api_settings"]
 
 TOKEN = re.compile(r'name="token" value="([0-9a-f]{64})"')
 
@@ -61,6 +64,15 @@ class Console:
         answer = await someone.http.post("/console/sign-in", data={"key": key})
         assert answer.status_code == 303, answer.text
         return someone
+
+
+@pytest.fixture(scope="session")
+def api_urls(shared_server: Server) -> Urls:
+    """The addresses of a database of the console's own."""
+    found = copy_of_engine(shared_server, "console")
+    with psycopg.connect(found.admin, autocommit=True) as conn:
+        conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
+    return found
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.faults.replicas import STANDBY, Replicated, configure, copied, kill_s
 from tests.faults.site import Site, eventually
 from tests.faults.talking import doctor
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.proof
 
 # A busy machine is no dead worker: what is tried here is the database's trouble alone.
 ALIVE: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 60}

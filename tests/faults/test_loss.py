@@ -17,7 +17,7 @@ from ostinato._core.db.superuser import password_file
 from tests.faults.replicas import configure, connection_to, copied, kill_server
 from tests.faults.site import Site, eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.proof
 
 PAGE = 8192
 ALIVE: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 60}

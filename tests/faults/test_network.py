@@ -10,7 +10,7 @@ from tests.proxy import Way, between
 SOON: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 10, "call_timeout_seconds": 2}
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("ways", [("to server", "to client"), ("to server",), ("to client",)], ids=" and ".join)
 def test_a_worker_that_is_cut_off_is_followed_and_writes_nothing_when_it_is_back(
     site: Site, ways: tuple[Way, ...]
@@ -37,7 +37,7 @@ def test_a_worker_that_is_cut_off_is_followed_and_writes_nothing_when_it_is_back
         assert heir.said("rescued") > 0
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_lossy_way_to_the_database_costs_time_and_nothing_else(site: Site) -> None:
     with between(site.urls.worker, site.folder) as proxy:
         proxy.trickle(400, [0.0, 0.0, 0.01, 0.1])
@@ -50,7 +50,7 @@ def test_a_lossy_way_to_the_database_costs_time_and_nothing_else(site: Site) -> 
     assert crew.said("fenced") == crew.said("rescued") == crew.said("declared_dead") == 0
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_peer_of_a_few_bytes_a_second_holds_nobody_for_longer_than_a_call_may_take(site: Site) -> None:
     """Calls of one worker end in time, and leave no connection; another works as if nothing were."""
     with between(site.urls.worker, site.folder) as proxy:

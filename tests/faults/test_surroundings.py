@@ -46,7 +46,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("off", ["+1h", "-1h"])
 def test_a_worker_whose_clock_jumps_an_hour_does_its_work_as_before(site: Site, clock: Path, off: str) -> None:
     """All times are the database's; a worker only measures how long something takes."""

@@ -1,6 +1,7 @@
 """A database whose helpers still stand in `ostinato` gets three schemas, with its data in it."""
 
 import asyncio
+import re
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.schemas import internal_functions
 from tests.sql.engine import Held, Session, refused
 from tests.sql.machinery import table_of
 
+SCHEMAS = ("ostinato", "ostinato_internal")
 SPLIT = 26  # the migration that moves what triggers and guards name
 ENGINE_SQL = Path(__file__).parents[2] / "src" / "ostinato" / "_core" / "engine" / "sql"
 IN_PUBLIC = "select p.proname from pg_proc p where p.pronamespace = 'ostinato'::regnamespace and p.proname = any (%s)"
@@ -24,9 +26,14 @@ def engine_of_two_schemas(folder: Path) -> Component:
     name finds nothing to move in a new database.
     """
     shutil.copytree(ENGINE_SQL, folder)
-    for path in folder.rglob("*.sql"):
+    files = [path for path in folder.rglob("*.sql") if path.parent.name != "tables"]
+    made = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    public, helpers = (set(re.findall(rf"create function {schema}\.(\w+)", made)) for schema in SCHEMAS)
+    # A verb and its work may have the same name today: then that of the work was another.
+    twins = re.compile(rf"ostinato_internal\.({'|'.join(public & helpers)})\b")
+    for path in files:
         if path.parent.name != "tables":
-            text = path.read_text(encoding="utf-8")
+            text = twins.sub(r"ostinato.work_of_\1", path.read_text(encoding="utf-8"))
             path.write_text(text.replace("ostinato_internal", "ostinato"), encoding="utf-8")
     return Component("engine", folder, ("ostinato",))
 

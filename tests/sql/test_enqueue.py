@@ -243,7 +243,7 @@ def test_one_bad_job_refuses_all_of_a_set(db: Session) -> None:
 def test_jobs_with_unique_keys_go_one_by_one(db: Session) -> None:
     first, second = db.rows(
         "select ostinato_internal.enqueue_each('{k}', '{\"{}\",\"{}\"}', null, null, null, null,"
-        " null, null, '{same}', null, null) as id"
+        " null, null, '{same}', null, null, null) as id"
     )
 
     assert first == second

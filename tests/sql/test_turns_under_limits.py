@@ -46,6 +46,7 @@ def fill(db: Session, tenant: str, keys: Sequence[str | None], priority: int = 0
         args=["{}"] * len(keys),
         tenant_ids=[tenant],
         limit_keys=list(keys),
+        limit_scopes=["installation"],  # so that tenants wait for each other
         priorities=[priority],
     )
 

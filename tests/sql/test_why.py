@@ -453,7 +453,7 @@ def test_what_the_answers_are_made_of(db: Session, clock: Clock) -> None:
     assert db.call("why_blocked", queue="default", kind="app.task") == []
     for name in ("why_limited", "reached_limits"):
         assert db.call(name, job_id=job) == []
-    assert db.call("slot_holders", queue="default", limit_key=None)[0]["who"] is None
+    assert db.call("slot_holders", queue="default", slot_key=None)[0]["who"] is None
     suspect = db.row(f"select * from ostinato_internal.why_suspect({place})")  # noqa: S608
     assert (suspect["code"], suspect["detail"]) == ("suspect", {"crashes": 0, "ahead": 0})
     cap = db.get("line_cap")

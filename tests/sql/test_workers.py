@@ -394,7 +394,7 @@ def test_kinds_are_declared_and_declared_anew(db: Session) -> None:
     db.call("register_kinds", **declared)
     db.call("register_kinds", **(declared | {"queues": ["q3", "q3"]}))
 
-    assert [row["name"] for row in db.call("list_queues")] == ["q3"]
+    assert [row["name"] for row in db.call("list_queues")] == ["default", "q3"]
     assert db.value("select count(*) from ostinato_data.kind") == 2
 
 

@@ -281,11 +281,8 @@ async def test_a_job_that_its_company_does_not_wait_for_writes_nothing(place: Pl
 
     async with place.worker():
         kind = place.lab.app.kinds["enrichment.enrich"]
-        again = await kind.enqueue(
-            place.lab.client.for_tenant("acme", "operator"),
-            siren=ALL_FINE,
-            request_id=request_id,
-            trigger="MANUAL_REFRESH",
+        again = await kind.options(tenant="acme").enqueue(
+            place.lab.client, siren=ALL_FINE, request_id=request_id, trigger="MANUAL_REFRESH"
         )
         await place.lab.becomes(again, "done")
 

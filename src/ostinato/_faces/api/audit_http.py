@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, BeforeValidator
 
 from ostinato._core.engine import audit
 from ostinato._core.engine.audit import Entry
@@ -33,6 +33,18 @@ class EntryView(View):
     """One action of an operator."""
 
 
+def _dated(value: object) -> object:
+    """Refuse a bare number, which would be read as seconds since 1970."""
+    if isinstance(value, str) and not value[:4].isdigit():
+        raise ValueError("a date and a time with its zone, such as 2026-11-17T08:00:00Z")
+    return value
+
+
+Since = Annotated[
+    AwareDatetime | None, BeforeValidator(_dated), Query(description="Not before this time.", examples=[None])
+]
+
+
 class AuditPage(Page[EntryView]):
     """Actions of operators, newest first."""
 
@@ -44,7 +56,7 @@ async def list_audit(
     actor: Name = None,
     verb: Name = None,
     target: Name = None,
-    since: Annotated[AwareDatetime | None, Query(description="Not before this time.", examples=[None])] = None,
+    since: Since = None,
     before: Before = None,
     limit: Limit = 50,
 ) -> AuditPage:

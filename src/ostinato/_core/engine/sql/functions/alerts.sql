@@ -146,12 +146,14 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where (select bool_and(ostinato_internal.is_watchable(n)) from unnest(d.names) n)
 $$;
 
+-- Evaluates alerts that are due, for the API.
 create function ostinato.watch_alerts(every interval, names text[]) returns setof ostinato_data.alert_change
 language sql security definer set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select c.alert, '', c.change, c.severity, null::text, c.value, '', null::bigint
     from ostinato.evaluate_alerts($1, array(select n from unnest($2) n where ostinato_internal.is_watchable(n))) c
 $$;
 
+-- Notes that the sources of alerts gave no answer in their time, for the API.
 create function ostinato.watch_failed_alerts(names text[], every interval, seconds double precision)
 returns setof ostinato_data.alert_change
 language sql security definer set search_path = ostinato_data, pg_catalog, pg_temp as $$

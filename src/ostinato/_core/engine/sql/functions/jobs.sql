@@ -239,9 +239,10 @@ begin
         return;
     end if;
     perform ostinato_internal.check_lengths(cardinality(args), cardinality(kinds), cardinality(queues),
-        cardinality(priorities), cardinality(run_ats), cardinality(tenant_ids), cardinality(correlation_ids), cardinality(
-        limit_keys), cardinality(unique_keys), cardinality(v_tries), cardinality(limit_scopes), cardinality(subjects));
-    if array_length(unique_keys, 1) is not null then
+        cardinality(priorities), cardinality(run_ats), cardinality(tenant_ids), cardinality(correlation_ids),
+        cardinality(limit_keys), cardinality(unique_keys), cardinality(v_tries), cardinality(limit_scopes),
+        cardinality(subjects));
+    if cardinality(unique_keys) > 0 then
         return query select ostinato_internal.enqueue_each(kinds, args, queues, priorities, run_ats, tenant_ids,
             correlation_ids, limit_keys, unique_keys, v_tries, limit_scopes, subjects);
         return;
@@ -253,8 +254,7 @@ begin
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
                case when cardinality(kinds) = 1 then kinds[1] else kinds[n] end as kind,
                case when cardinality(queues) = 1 then queues[1] else queues[n] end as queue,
-               case when cardinality(priorities) = 1 then priorities[1] else priorities[n] end as priority,
-               case when cardinality(run_ats) = 1 then run_ats[1] else run_ats[n] end as run_at,
+               ostinato_internal.pick(priorities, n) as priority, ostinato_internal.pick(run_ats, n) as run_at,
                case when cardinality(tenant_ids) = 1 then tenant_ids[1] else tenant_ids[n] end as tenant_id,
                ostinato_internal.pick(correlation_ids, n) as correlation_id,
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,

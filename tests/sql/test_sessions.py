@@ -1,0 +1,74 @@
+"""Sessions of the console: opened, used, ended."""
+
+import hashlib
+from typing import Any
+
+from tests.sql.engine import Clock, Session, refused
+
+ONE, OTHER = hashlib.sha256(b"one").digest(), hashlib.sha256(b"other").digest()
+LEA: dict[str, Any] = {"tenant_id": "acme", "subject": "lea", "roles": ["ops"]}
+KEY: dict[str, Any] = {"key_id": 7, "hash": ONE, "tenant_id": "acme", "subject": "lea", "roles": ["ops"]}
+
+
+def test_a_session_lasts_while_it_is_used_but_not_for_ever(db: Session, clock: Clock) -> None:
+    db.call("open_session", hash=ONE, **LEA)
+    for _ in range(14):
+        clock.move(minutes=50)
+        lasting = db.call("find_session", hash=ONE)
+
+    assert lasting
+    clock.move(minutes=50)
+    assert db.call("find_session", hash=ONE) == []
+
+
+def test_a_session_that_nobody_uses_ends_after_an_hour(db: Session, clock: Clock) -> None:
+    db.call("open_session", hash=ONE, **LEA)
+
+    clock.move(minutes=61)
+
+    assert db.call("find_session", hash=ONE) == []
+    assert db.call("list_sessions", tenant_id="acme") == []
+    assert db.get("prune_sessions") == 1
+
+
+def test_a_session_ends_with_its_key(db: Session) -> None:
+    db.call("create_api_key", **KEY)
+    db.call("open_session", hash=ONE, key_id=7, **LEA)
+    assert db.call("find_session", hash=ONE)
+
+    db.call("revoke_api_key", key_id=7)
+
+    assert db.call("find_session", hash=ONE) == []
+
+
+def test_a_ticket_is_entered_once_and_is_no_session_before(db: Session, clock: Clock) -> None:
+    db.call("open_session", hash=ONE, ticket_seconds=60.0, **LEA)
+    assert db.call("find_session", hash=ONE) == []
+
+    entered = db.call("enter_session", ticket=ONE, hash=OTHER)
+
+    assert entered[0]["subject"] == "lea"
+    assert db.call("enter_session", ticket=ONE, hash=OTHER) == []
+    assert db.call("find_session", hash=OTHER)
+
+
+def test_a_ticket_that_is_too_old_opens_nothing(db: Session, clock: Clock) -> None:
+    db.call("open_session", hash=ONE, ticket_seconds=60.0, **LEA)
+
+    clock.move(minutes=2)
+
+    assert db.call("enter_session", ticket=ONE, hash=OTHER) == []
+
+
+def test_a_session_is_closed_by_its_own_tenant_only(db: Session) -> None:
+    opened = db.row("select * from ostinato.open_session(%s, 'acme', 'lea', '{ops}')", ONE)
+
+    assert db.get("close_session", session_id=opened["id"], tenant_id="globex") is False
+    assert db.get("close_session", session_id=opened["id"], tenant_id="acme") is True
+    assert db.call("find_session", hash=ONE) == []
+
+
+def test_a_session_without_roles_or_with_a_short_hash_is_refused(db: Session) -> None:
+    for wrong in ({"roles": []}, {"hash": b"x"}, {"ticket_seconds": 0.0}):
+        with refused("OS400", "a session has"):
+            db.call("open_session", **({"hash": ONE} | LEA | wrong))
