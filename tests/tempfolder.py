@@ -15,7 +15,7 @@ import pytest
 __all__ = ["choose", "of_run"]
 
 FOLDER = "OSTINATO_TEST_FOLDER"
-PREFIX = "ostinato-run-"
+PREFIX = "ost-"  # short: sockets below it may have 107 characters in all
 
 
 def of_run() -> Path:
@@ -30,7 +30,7 @@ def choose(config: pytest.Config) -> None:
     folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=root))
     os.environ[FOLDER] = str(folder)
     if config.option.basetemp is None:
-        config.option.basetemp = str(folder / "files")
+        config.option.basetemp = str(folder / "t")
     config.pluginmanager.register(_Removal(folder))
 
 

@@ -124,6 +124,7 @@ def test_no_role_is_a_superuser_or_bypasses_the_policies(admin: Session) -> None
         "ostinato_owner": False,
         "ostinato_worker": False,
         "ostinato_tenant": False,
+        "ostinato_api": False,
     }
 
 

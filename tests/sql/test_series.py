@@ -32,7 +32,7 @@ def record(db: Session, *rows: dict[str, Any]) -> None:
 def test_what_workers_did_is_summed_by_minute_and_by_hour(db: Session, clock: Clock) -> None:
     record(db, row(), row(kind="app.other"))
     record(db, row(tenant="globex"))
-    clock.move(minutes=1)
+    clock.advance(minutes=1)
     record(db, row(done=1))
 
     minutes = db.call("list_series", since=START - timedelta(hours=1))
@@ -79,9 +79,9 @@ def test_a_step_of_another_length_is_refused(db: Session) -> None:
 
 def test_steps_go_when_their_time_is_over(db: Session, clock: Clock) -> None:
     record(db, row())
-    clock.move(days=3)
+    clock.advance(days=3)
 
     assert db.get("prune_series", retention_days=14) == 2  # the minute of all, and that of the tenant
-    clock.move(days=14)
+    clock.advance(days=14)
     assert db.get("prune_series", retention_days=14) == 2  # the hours
     assert db.call("list_series", since=START - timedelta(days=1), step=3600) == []

@@ -13,18 +13,18 @@ KEY: dict[str, Any] = {"key_id": 7, "hash": ONE, "tenant_id": "acme", "subject":
 def test_a_session_lasts_while_it_is_used_but_not_for_ever(db: Session, clock: Clock) -> None:
     db.call("open_session", hash=ONE, **LEA)
     for _ in range(14):
-        clock.move(minutes=50)
+        clock.advance(minutes=50)
         lasting = db.call("find_session", hash=ONE)
 
     assert lasting
-    clock.move(minutes=50)
+    clock.advance(minutes=50)
     assert db.call("find_session", hash=ONE) == []
 
 
 def test_a_session_that_nobody_uses_ends_after_an_hour(db: Session, clock: Clock) -> None:
     db.call("open_session", hash=ONE, **LEA)
 
-    clock.move(minutes=61)
+    clock.advance(minutes=61)
 
     assert db.call("find_session", hash=ONE) == []
     assert db.call("list_sessions", tenant_id="acme") == []
@@ -55,7 +55,7 @@ def test_a_ticket_is_entered_once_and_is_no_session_before(db: Session, clock: C
 def test_a_ticket_that_is_too_old_opens_nothing(db: Session, clock: Clock) -> None:
     db.call("open_session", hash=ONE, ticket_seconds=60.0, **LEA)
 
-    clock.move(minutes=2)
+    clock.advance(minutes=2)
 
     assert db.call("enter_session", ticket=ONE, hash=OTHER) == []
 
