@@ -35,7 +35,7 @@ class EntryView(View):
 
 def _dated(value: object) -> object:
     """Refuse a bare number, which would be read as seconds since 1970."""
-    if isinstance(value, str) and not value[:4].isdigit():
+    if isinstance(value, str) and value[4:5] != "-":
         raise ValueError("a date and a time with its zone, such as 2026-11-17T08:00:00Z")
     return value
 

@@ -6,7 +6,7 @@ from typing import Annotated, cast
 from fastapi import Query, Request, Response
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import NotFound, UniqueConflict, WrongState
+from ostinato._core.base.errors import Forbidden, InvalidInput, NotFound, UniqueConflict, WrongState
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.engine import audit, inspect, jobs, outbox, steps
 from ostinato._core.engine.jobs import NewJob, State, Unique
@@ -82,7 +82,7 @@ async def enqueue_job(caller: Who, request: Request, key: Key, body: EnqueueRequ
     async with key.once(caller) as once:
         if once.is_new:
             # Enqueueing refuses it too; asked first, because the args of a closed kind are no caller's business.
-            await jobs.check_open_kind(once.conn, body.kind, body.queue)
+            await _check_open(once.conn, body)
             job_id = await jobs.enqueue(once.conn, await _new_job(once.conn, parts_of(request), body))
             await audit.note(once.conn, "enqueue", "job", str(job_id), job_ids=[job_id], detail={"kind": body.kind})
             place = {"Location": f"{PREFIX}/jobs/{job_id}"}
@@ -167,6 +167,14 @@ async def cancel_job(caller: Who, key: Key, job_id: JobId, body: CancelRequest |
             effect = EFFECTS.get(was, "cancelled")
             once.reply(200, Cancelled(job_id=job_id, was=was, effect=effect))
     return once.response()
+
+
+async def _check_open(conn: AsyncConnection[object], body: EnqueueRequest) -> None:
+    """Refuse a kind or a queue that is closed to tenants: the request is fine, but not the caller's to make."""
+    try:
+        await jobs.check_open_kind(conn, body.kind, body.queue)
+    except InvalidInput as error:
+        raise Forbidden(error.message, hint=error.hint, **error.values) from error
 
 
 async def _new_job(conn: AsyncConnection[object], parts: Parts, body: EnqueueRequest) -> NewJob:
