@@ -25,7 +25,7 @@ from ostinato.apps.watchfolder.core import make_job_key
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
 from ostinato.apps.watchfolder.terminal import View
-from ostinato.apps.watchfolder.tick import duplicates
+from ostinato.apps.watchfolder.tick import context, duplicates
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
 from tests.apps.watchfolder.place import PROFILE, Place, Services
@@ -849,6 +849,26 @@ def test_the_paths_in_the_files_are_relative_and_those_of_events_whole(place: Pl
     entry = json.loads(place.folders.index_file.read_text())["jobs"][place.only_key()]
     assert entry["outPath"] == "out/a.pdf"
     assert place.events[-1]["outPath"] == str(place.folders.out / "a.pdf")
+
+
+def test_an_index_that_takes_long_to_save_is_saved_rarely_by_the_clock_of_the_place(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves: list[float] = []
+
+    def slowly(path: Path, document: Document) -> None:
+        utils.atomic_write_json(path, document)
+        saves.append(place.now)
+        place.now += 1.0
+
+    place.drop("a.pdf", b"a")
+    monkeypatch.setattr(context, "atomic_write_json", slowly)
+    for number in range(30):
+        place.drop(f"{number}.pdf", bytes([number]))
+        place.tick()
+
+    assert len(saves) > 1
+    assert all(later - earlier >= 10.0 for earlier, later in itertools.pairwise(saves))
 
 
 def test_an_index_that_is_gone_is_made_anew(place: Place) -> None:

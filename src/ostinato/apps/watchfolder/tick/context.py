@@ -129,13 +129,13 @@ class Tick:
         memory = self.memory
         if not memory.dirty and not force:
             return False
-        started = time.monotonic()
+        started = self.now()
         if not force and started - memory.saved_at < memory.save_seconds * SAVE_SHARE:
             return False
         self.index["savedAt"] = now_iso()
         atomic_write_json(self.index_path, self.index)
         memory.dirty = False
-        memory.saved_at = time.monotonic()
+        memory.saved_at = self.now()
         memory.save_seconds = memory.saved_at - started
         return True
 
