@@ -16,13 +16,13 @@ set search_path = watchfolder, pg_catalog, pg_temp as $$
 $$;
 
 -- Jobs that failed, of those that ended within the period, for folders in which at least five ended.
-create function watchfolder.failure_rates(p_period interval)
+create function watchfolder.failure_rates(period interval)
 returns table (label text, value double precision) language sql stable
 set search_path = watchfolder, pg_catalog, pg_temp as $$
     select f.tenant_id || '/' || f.name,
            count(*) filter (where j.state = 'ERROR') / count(*)::double precision
     from job j join folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id
-    where j.state in ('DONE', 'ERROR') and j.changed_at > ostinato.now() - p_period
+    where j.state in ('DONE', 'ERROR') and j.changed_at > ostinato.now() - period
     group by 1
     having count(*) >= 5
 $$;
