@@ -105,10 +105,10 @@ class Terminal:
 
     def reads_until(self, text: str) -> str:
         """What the command says until it has said this."""
-        said = ""
-        while text not in said:
-            said += os.read(self._fd, 1000).decode()
-        return said
+        said = b""
+        while text.encode() not in said:
+            said += os.read(self._fd, 1000)
+        return said.decode(errors="replace")
 
     def types(self, text: str) -> None:
         os.write(self._fd, text.encode())

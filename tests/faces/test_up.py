@@ -22,7 +22,7 @@ from ostinato._core.runtime.installed import installed_apps
 from ostinato.lab.sandbox.server import stand_ins
 from tests.faces import canary
 from tests.faces.conftest import Place, Shell
-from tests.faces.processes import Running, running
+from tests.faces.processes import Running, at_terminal, running
 from tests.waiting import until
 
 API = "/api/v1/engine"
@@ -318,6 +318,20 @@ def test_only_the_api_runs_no_worker(shell: Shell, tmp_path: Path) -> None:
 
     assert ready["workers"] == []
     assert ready["sandbox"] is None
+
+
+def test_at_a_terminal_a_link_on_a_line_of_its_own_opens_the_console_once(shell: Shell) -> None:
+    with at_terminal(shell.env | {"COLUMNS": "60"}, "up", "--only", "api", "--port", "0") as terminal:
+        lines = terminal.reads_until("ready http://").splitlines()
+        (link,) = [line for line in lines if "/console/enter?ticket=" in line]
+        page, _, ticket = link.partition("?ticket=")
+        first, second = (httpx.post(page, data={"ticket": ticket}) for _ in range(2))
+        terminal.types("\x03")
+        assert terminal.process.wait() == 0
+
+    assert link.startswith("http://127.0.0.1:")
+    assert "set-cookie" in first.headers, first.text
+    assert second.status_code == 401
 
 
 def test_only_services_run_no_jobs_and_no_api(shell: Shell, tmp_path: Path, place: Place) -> None:

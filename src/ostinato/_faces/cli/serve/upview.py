@@ -66,8 +66,18 @@ def show(cli: Cli, standing: Standing) -> None:
     for number, words in enumerate(_tries(cli, standing)):
         shown.add_row("" if number else "try", Text(words))
     panel = Panel(shown, title="Ostinato", title_align="left", border_style="green", expand=False)
-    cli.out.show(None, Group(panel, ready))  # in one piece: others log to the same terminal
+    if link := _link(standing):
+        cli.out.show(None, panel)
+        cli.out.plain(f"Open the console with this link; it works once, for ten minutes:\n{link}")
+        cli.out.show(None, ready)
+    else:
+        cli.out.show(None, Group(panel, ready))  # in one piece: others log to the same terminal
     cli.out.note("Ctrl-C stops everything; the data stays.")
+
+
+def _link(standing: Standing) -> str | None:
+    """The link that signs in; it has a line of its own, so that one click marks it, however long it is."""
+    return standing.console if standing.console and "ticket=" in standing.console else None
 
 
 def watched(cli: Cli) -> bool:
@@ -102,8 +112,7 @@ def _document(cli: Cli, standing: Standing) -> dict[str, Any]:
 def _rows(cli: Cli, standing: Standing) -> list[tuple[str, str]]:
     rows = []
     if standing.console is not None:
-        once = "  (works once, for ten minutes)" if "ticket=" in standing.console else ""
-        rows.append(("console", f"{standing.console}{once}"))
+        rows.append(("console", f"{standing.url}/"))
     if standing.url is not None:
         rows += [("api", standing.url), ("docs", f"{standing.url}/docs")]
     if standing.metrics is not None:
