@@ -40,6 +40,10 @@ def test_every_message_has_a_french_text_and_none_is_left_over() -> None:
         (0, "0", "0"),
         (None, DASH, DASH),
         (240.4, "240", "240"),
+        (0.15, "0.15", "0,15"),
+        (0.1, "0.1", "0,1"),
+        (0.05, "0.05", "0,05"),
+        (0.0001, "0", "0"),
     ],
 )
 def test_numbers_are_written_as_the_language_does(value: float | None, english: str, french: str) -> None:

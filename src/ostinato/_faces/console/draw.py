@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 WIDTH, HEIGHT = 760, 170
 LEFT, RIGHT, TOP, BOTTOM = 44, 6, 14, 24
 GRID_LINES = 3
-LABEL_WIDTH = 150
+LABEL_WIDTH, LABEL_LETTERS = 180, 28
 ROW = 26
 
 
@@ -109,9 +109,14 @@ def timeline(title: str, bars: Sequence[Bar], clock: Callable[[datetime], str], 
     for number, row in enumerate(rows):
         y = 8 + number * ROW
         indent = any(bar.indent for bar in bars if bar.row == row)
-        parts.append(Markup('<text x="{}" y="{}">{}</text>').format(14 if indent else 0, y + 11, row[:28]))
+        parts.append(Markup('<text x="{}" y="{}">{}</text>').format(14 if indent else 0, y + 11, shortened(row)))
         parts += [_bar(bar, x, y, width) for bar in bars if bar.row == row]
     return Markup("").join([*parts, Markup("</svg>")])
+
+
+def shortened(label: str) -> str:
+    """A label of a row, cut where the drawing begins."""
+    return label if len(label) <= LABEL_LETTERS else f"{label[: LABEL_LETTERS - 1]}…"
 
 
 def nice_top(largest: float) -> float:

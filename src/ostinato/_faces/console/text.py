@@ -76,12 +76,12 @@ class Language:
         return self.catalogue.ngettext
 
     def number(self, value: float | None, digits: int | None = None) -> str:
-        """Write a number; without `digits`, one after the point where the number is small."""
+        """Write a number; without `digits`, with more after the point the smaller it is."""
         if value is None:
             return DASH
-        if digits is None:
-            digits = 1 if abs(value) < FEW and value != int(value) else 0
-        text = f"{value:,.{digits}f}"
+        text = f"{value:,.{_digits(value) if digits is None else digits}f}"
+        if digits is None and "." in text and abs(value) < 1:
+            text = text.rstrip("0").rstrip(".")
         if self.code == "fr":
             text = text.replace(",", NARROW_SPACE).replace(".", ",")
         return text
@@ -128,6 +128,13 @@ class Language:
         return _WEEKDAYS[self.code][number]
 
 
+def _digits(value: float) -> int:
+    """How many digits after the point a number is worth: axes of small rates must not repeat a label."""
+    if value == int(value) or abs(value) >= FEW:
+        return 0
+    return 3 if abs(value) < 0.1 else 2 if abs(value) < 1 else 1  # noqa: PLR2004 - tenths, and units
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """How a reader sees moments: in its zone, and whether they are of today."""
@@ -147,6 +154,10 @@ class Clock:
         local = self.local(moment)
         text = f"{local:%H:%M:%S}"
         return text if local.date() == self.local(self.now).date() else f"{self.words.date(local)} {text}"
+
+    def fine(self, moment: datetime) -> str:
+        """Write a moment to the millisecond; with its day when that is not today."""
+        return f"{self.time(moment)}.{self.local(moment):%f}"[:-3]
 
     def exact(self, moment: datetime | None) -> str:
         """Write a moment with its day, to the millisecond, and its offset: what a hint shows."""

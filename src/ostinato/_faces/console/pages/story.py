@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import Query, Response
 
@@ -15,6 +16,8 @@ from ostinato._faces.console.view import Looking, View
 
 pages = Pages()
 
+LONGEST = 200
+"""The longest name, and the longest correlation id."""
 MOST_LINES = 500
 MOST_DRAWN = 40
 BAD = {"failed", "dead", "lost", "buried", "refused"}
@@ -24,8 +27,10 @@ _KIND = re.compile(r"[a-z][a-z0-9_]*\.[a-z0-9_.]+")
 
 
 @pages.page("/trail", needs=CONSOLE_READ)
-async def ask(view: Looking) -> Response:
+async def ask(view: Looking, q: Annotated[str, Query(max_length=20_000)] = "") -> Response:
     """The page that asks for a correlation id."""
+    if asked := q.strip()[:LONGEST]:
+        return view.see(f"/trail/{quote(asked, safe='')}")
     return view.page("trail.html", part_of="", lines=[], story=None)
 
 
@@ -33,8 +38,8 @@ async def ask(view: Looking) -> Response:
 async def trail(view: Looking, part_of: str) -> Response:
     """Everything that happened for a correlation id."""
     async with view.reading() as conn:
-        lines = await inspect.trail(conn, part_of[:200], tenant_id=view.tenant, most=MOST_LINES)
-    return view.page("trail.html", part_of=part_of[:200], lines=lines, story=_story(view, lines))
+        lines = await inspect.trail(conn, part_of[:LONGEST], tenant_id=view.tenant, most=MOST_LINES)
+    return view.page("trail.html", part_of=part_of[:LONGEST], lines=lines, story=_story(view, lines))
 
 
 @pages.page("/find", needs=CONSOLE_READ)
@@ -43,22 +48,24 @@ async def find(view: Looking, q: Annotated[str, Query(max_length=20_000)] = "") 
     asked = q.strip()
     if _NUMBER.fullmatch(asked):
         return view.see(f"/jobs/{int(asked)}")
-    if _KIND.fullmatch(asked) and len(asked) <= 200:  # noqa: PLR2004 - the longest name
+    if _KIND.fullmatch(asked) and len(asked) <= LONGEST:
         return view.see("/jobs", kind=asked)
-    if asked and len(asked) <= 200:  # noqa: PLR2004 - as above
+    if asked and len(asked) <= LONGEST:
         return view.see("/jobs", correlation=asked)
-    return view.page("find.html", status=422 if asked else 200, asked=asked[:200])
+    return view.page("find.html", status=422 if asked else 200, asked=asked[:LONGEST])
 
 
 def _story(view: View, lines: list[TrailLine]) -> object:
+    """Draw what has happened; what is still to come would press it all into a corner, and stands in the table."""
+    past = [line for line in lines if line.at <= view.clock.now]
     bars = [
         Bar(
-            f"{view.words.gettext(line.source)} {line.what}"[:28],
+            f"{view.words.gettext(line.source)} {line.what}",
             line.at,
             None,
             "bad" if line.state in BAD else "ok" if line.state in GOOD else "accent",
             view.words.gettext(line.state),
         )
-        for line in lines[:MOST_DRAWN]
+        for line in past[:MOST_DRAWN]
     ]
     return draw.timeline(view.words.gettext("Trail"), bars, lambda at: f"{view.clock.local(at):%H:%M:%S}")
