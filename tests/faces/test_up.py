@@ -316,6 +316,7 @@ def test_only_the_api_runs_no_worker(shell: Shell, tmp_path: Path) -> None:
         up.signal()
         assert up.ended() == 0
 
+    assert '"level": "error"' not in up.stderr
     assert ready["workers"] == []
     assert ready["sandbox"] is None
 

@@ -26,6 +26,9 @@ log = get_logger("api")
 Host = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Where the API listens (127.0.0.1).")]
 Port = Annotated[int | None, typer.Option(metavar="N", min=0, max=65_535, help="Its port (8080); 0: any free one.")]
 
+METRICS_DRAIN_SECONDS = 1
+"""A scrape that runs may end; with no time at all the server would report every stop as an error."""
+
 
 def api(
     cli: Cli,
@@ -132,7 +135,7 @@ def _run(
             limits = HalfOpen(proxies=Proxies.parse(settings.api_trusted_proxies))
             async with built.router.lifespan_context(built), asyncio.TaskGroup() as servers:
                 if metrics is not None:
-                    small = listening.config_of(metrics_app(parts), 0)
+                    small = listening.config_of(metrics_app(parts), METRICS_DRAIN_SECONDS)
                     servers.create_task(listening.serve(small, metrics, stop, lambda: None))
                 config = listening.config_of(built, settings.drain_seconds, tls=tls, limits=limits)
                 await listening.serve(config, sock, stop, started)
