@@ -885,11 +885,11 @@ CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint DEFAULT NULL::bigint, ticket_seconds double precision DEFAULT NULL::double precision) RETURNS ostinato_data.session_line
+CREATE FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint DEFAULT NULL::bigint, ticket_seconds double precision DEFAULT NULL::double precision, ends_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS ostinato_data.session_line
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.own_alerts() RETURNS SETOF ostinato_data.alert_line
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2158,6 +2158,7 @@ CREATE TABLE ostinato_data.session (
     subject text NOT NULL,
     roles text[] NOT NULL,
     key_id bigint,
+    ends_at timestamp with time zone,
     is_ticket boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
@@ -5079,9 +5080,9 @@ GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.own_alerts() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_tenant;

@@ -1,6 +1,7 @@
 """Who gets in, how a session ends, and what a form must have."""
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -8,7 +9,10 @@ from ostinato._core.engine import keys, sessions
 from tests.api.conftest import Api
 from tests.console.conftest import Console
 
-ATTACKS = ("//evil.test/", "https://evil.test/", "/\\evil.test", "javascript:alert(1)", "/x\r\nSet-Cookie: a=b")
+ATTACKS = (
+    *("//evil.test/", "https://evil.test/", "/\\evil.test", "javascript:alert(1)", "/x\r\nSet-Cookie: a=b"),
+    *("/\t/evil.test/", "/\n/evil.test", "/€", "/a\x01b", "/ /evil.test"),  # browsers drop tabs and ends of lines
+)
 
 
 async def test_a_page_leads_a_stranger_to_the_sign_in_and_back(console: Console) -> None:
@@ -21,6 +25,16 @@ async def test_a_page_leads_a_stranger_to_the_sign_in_and_back(console: Console)
     key = await console.api.key("acme", "ops")
     entered = await stranger.http.post("/console/sign-in", data={"key": key, "next": "/console/jobs?state=dead"})
     assert entered.headers["location"] == "/console/jobs?state=dead"
+
+
+async def test_a_page_whose_address_has_other_letters_is_come_back_to(console: Console) -> None:
+    stranger = console.stranger()
+    asked = (await stranger.get("/trail/caf%C3%A9 100%25")).headers["location"]
+    place = parse_qs(urlsplit(asked).query)["next"][0]
+
+    entered = await stranger.http.post("/console/sign-in", data={"key": await console.api.key("acme"), "next": place})
+
+    assert entered.headers["location"] == place == "/console/trail/caf%C3%A9%20100%25"
 
 
 @pytest.mark.parametrize("place", ATTACKS)

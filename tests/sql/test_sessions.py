@@ -1,6 +1,7 @@
 """Sessions of the console: opened, used, ended."""
 
 import hashlib
+from datetime import timedelta
 from typing import Any
 
 from tests.sql.engine import Clock, Session, refused
@@ -28,6 +29,26 @@ def test_a_session_that_nobody_uses_ends_after_an_hour(db: Session, clock: Clock
     assert db.call("find_session", hash=ONE) == []
     assert db.call("list_sessions", tenant_id="acme") == []
     assert db.get("prune_sessions") == 1
+
+
+def test_a_session_ends_with_its_token_however_often_it_is_used(db: Session, clock: Clock) -> None:
+    db.call("open_session", hash=ONE, ends_at=clock.now + timedelta(minutes=90), **LEA)
+    for _ in range(2):
+        clock.advance(minutes=40)
+        assert db.call("find_session", hash=ONE)
+
+    clock.advance(minutes=11)
+
+    assert db.call("find_session", hash=ONE) == []
+
+
+def test_a_ticket_gives_no_more_time_than_it_has(db: Session, clock: Clock) -> None:
+    ends_at = clock.now + timedelta(minutes=5)
+    db.call("open_session", hash=ONE, ticket_seconds=60.0, ends_at=ends_at, **LEA)
+
+    entered = db.call("enter_session", ticket=ONE, hash=OTHER)
+
+    assert entered[0]["expires_at"] == ends_at
 
 
 def test_a_session_ends_with_its_key(db: Session) -> None:

@@ -61,8 +61,12 @@ async def open_session(
     roles: Collection[str],
     key_id: int | None = None,
     ticket_seconds: float | None = None,
+    ends_at: datetime | None = None,
 ) -> Opened:
-    """Open a session; with `ticket_seconds` make a ticket that `enter` takes once, within that time."""
+    """Open a session; with `ticket_seconds` make a ticket that `enter` takes once, within that time.
+
+    `ends_at` is the end of the token that signed in: the session does not outlast it.
+    """
     text = secrets.token_urlsafe(TEXT_BYTES)
     (made,) = await call_as(
         conn,
@@ -74,6 +78,7 @@ async def open_session(
         roles=sorted(roles),
         key_id=key_id,
         ticket_seconds=ticket_seconds,
+        ends_at=ends_at,
     )
     return Opened(text, made)
 

@@ -11,6 +11,7 @@ The server authenticates the caller (`api.auth`) and stores it in the request; a
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
@@ -35,6 +36,8 @@ class Caller:
     client: Client = field(repr=False, compare=False)
     key_id: int | None = None
     """The id of the API key, when the caller used one."""
+    ends_at: datetime | None = None
+    """The end of the token, when the caller used one."""
 
     def settings(self, of: type[L]) -> L:
         """The settings of an application, as this process has read them."""

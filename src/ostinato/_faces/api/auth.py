@@ -25,6 +25,7 @@ import secrets
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from ipaddress import IPv6Address, ip_address
 from typing import Self
 
@@ -146,7 +147,14 @@ class Authenticator:
         except Unauthenticated as error:
             self._recorder.add(HTTP_REFUSED_KEYS, str(error.values.get("reason", "other")))
             raise
-        grant = self._rate.take(known.bucket)
+        self.count(request, known.bucket)
+        if known.caller.key_id is not None:
+            self.uses.note(known.caller.key_id)
+        return known.caller
+
+    def count(self, request: Request, bucket: Hashable) -> None:
+        """Count a request of a caller; raises `TooManyRequests` when there were too many."""
+        grant = self._rate.take(bucket)
         headers: dict[str, str] | None = getattr(request.state, "extra_headers", None)
         if headers is not None:
             headers.update(self._rate.headers(grant))
@@ -156,9 +164,6 @@ class Authenticator:
                 limit=self._rate.per_minute,
                 retry_after=grant.seconds,
             )
-        if known.caller.key_id is not None:
-            self.uses.note(known.caller.key_id)
-        return known.caller
 
     def _check_shape(self, text: str) -> None:
         """Refuse a text by its shape, without a look-up."""
@@ -225,10 +230,16 @@ class Authenticator:
             key = await self._matcher.match(text)
             caller = Caller(key.tenant_id, key.subject, frozenset(key.roles), self._client, key.id)
             ends = math.inf if key.expires_at is None else key.expires_at.timestamp()
-            return Known(caller, key.id, until, ends)
+            return Known(caller, bucket_of(key.id, key.tenant_id, key.subject), until, ends)
         token = await self.tokens.verify(text)
-        caller = Caller(token.tenant_id, token.subject, token.roles, self._client)
-        return Known(caller, (token.tenant_id, token.subject), until, token.ends)
+        ends_at = datetime.fromtimestamp(token.ends, UTC)
+        caller = Caller(token.tenant_id, token.subject, token.roles, self._client, ends_at=ends_at)
+        return Known(caller, bucket_of(None, token.tenant_id, token.subject), until, token.ends)
+
+
+def bucket_of(key_id: int | None, tenant_id: str | None, subject: str) -> Hashable:
+    """Whose requests count together: those of a key; without one, those of a person."""
+    return (tenant_id, subject) if key_id is None else key_id
 
 
 class Uses:

@@ -32,7 +32,7 @@ from ostinato._faces.api.front import Front
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.watching import watching
 
-__all__ = ["Parts", "build", "routers_of"]
+__all__ = ["Parts", "build", "end_streams", "routers_of"]
 
 VERSION = "1"
 ABOUT = "Durable jobs, events, schedules and the applications on them: one API."
@@ -79,6 +79,13 @@ def build(parts: Parts) -> FastAPI:
         proxies=Proxies.parse(parts.settings.api_trusted_proxies),
     )
     return app
+
+
+def end_streams(app: FastAPI) -> None:
+    """End the streams of events of the console: they would last as long as their tabs do."""
+    site = getattr(app.state, "site", None)
+    if site is not None:
+        site.live.stop()
 
 
 def routers_of(apps: Sequence[App]) -> list[APIRouter]:

@@ -2,21 +2,23 @@
 
 A scope is a tenant, or the installation. While somebody looks, its snapshot is read once a second:
 the queues each time, what changes slowly every five or ten seconds. Pages that are drawn and streams
-that are open share it, so two hundred tabs cost the database as much as one.
+that are open share it, so two hundred tabs cost the database as much as one. A scope beyond the most
+that are watched at once is read for each page that asks.
 """
 
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import OstinatoError
+from ostinato._core.base.errors import OstinatoError, TooManyRequests
 from ostinato._core.base.log import get_logger
 from ostinato._core.engine import alerts, clock, inspect, schedules, series
 from ostinato._core.engine.alerts import Firing
@@ -28,13 +30,16 @@ from ostinato._core.runtime.client import Client
 log = get_logger("console")
 
 EVERY_SECONDS = 1.0
+EVERY_SECONDS_OF_TENANT = 2.0
 SLOW_SECONDS = 5.0
 SLOWEST_SECONDS = 10.0
 LINGER_SECONDS = 15.0
-"""A scope that nobody looks at is dropped after this long."""
+"""A scope that nobody looks at is read no more after this long."""
 HOUR = timedelta(hours=1)
 SHOWN = 50
 MOST_SCOPES = 200
+MOST_STREAMS = 1_000
+MOST_STREAMS_OF_SESSION = 20
 
 Scope = str | None
 """A tenant; None means the installation."""
@@ -103,47 +108,64 @@ Read = Callable[[AsyncConnection[Any]], Awaitable[None]]
 class Watched:
     """The snapshot of one scope, kept fresh while somebody looks."""
 
-    def __init__(self, scope: Scope, client: Client) -> None:
+    def __init__(self, scope: Scope, client: Client, *, alone: bool = False) -> None:
         self.snapshot: Snapshot | None = None
         self._scope = scope
         self._client = client
         self._due = {"slow": 0.0, "slowest": 0.0}
         self._asked = time.monotonic()
-        self._changed = asyncio.Condition()
+        self._alone = alone
+        # One event for each snapshot, and no condition: a stream that is cancelled while it waits leaves no lock.
+        self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the scope is being read."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether each snapshot is read for the one who asks, and nothing is kept fresh."""
+        return self._alone
 
     async def now(self) -> Snapshot:
         """The newest snapshot; the first one is waited for."""
+        if not self._alone:
+            await self._first()
+        if self.snapshot is None or self._alone:
+            await self._read()
+        assert self.snapshot is not None  # noqa: S101 - it was just read
+        return self.snapshot
+
+    async def news(self) -> None:
+        """Wait for the next snapshot, or for as long as one may take."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SLOWEST_SECONDS):
+                await self._news.wait()
+
+    def stop(self) -> None:
+        """Stop reading, and wake those who wait."""
+        self._alone = True
+        if self._task is not None:
+            self._task.cancel()
+        self._tell()
+
+    async def _first(self) -> None:
         self._asked = time.monotonic()
-        if self._task is None or self._task.done():
+        if not self.is_read:
             self.snapshot = None
             self._due = dict.fromkeys(self._due, 0.0)
             self._task = asyncio.create_task(self._watch(), name="console")
-        async with self._changed:
-            while self.snapshot is None and not self._task.done():
-                await self._changed.wait()
-        if self.snapshot is None:
-            await self._task  # raises what went wrong
-        assert self.snapshot is not None  # noqa: S101 - the task ends only after a snapshot, or an error
-        return self.snapshot
-
-    async def following(self) -> AsyncIterator[Snapshot]:
-        """Each snapshot from now on."""
-        last: datetime | None = None
-        while True:
-            found = await self.now()
-            if found.at != last:
-                last = found.at
-                yield found
-            async with self._changed:
-                await asyncio.wait_for(self._changed.wait(), SLOWEST_SECONDS)
-
-    def stop(self) -> None:
-        """Stop reading."""
-        if self._task is not None:
-            self._task.cancel()
+        task = self._task
+        assert task is not None  # noqa: S101 - just made
+        while self.snapshot is None and not task.done():
+            await self._news.wait()
+        if self.snapshot is None and not task.cancelled():
+            await task  # raises what went wrong
 
     async def _watch(self) -> None:
+        every = EVERY_SECONDS if self._scope is None else EVERY_SECONDS_OF_TENANT
         try:
             while time.monotonic() - self._asked < LINGER_SECONDS:
                 try:
@@ -152,12 +174,14 @@ class Watched:
                     if self.snapshot is None:
                         raise
                     log.warning("snapshot_failed", error=error.message)
-                async with self._changed:
-                    self._changed.notify_all()
-                await asyncio.sleep(EVERY_SECONDS)
+                self._tell()
+                await asyncio.sleep(every)
         finally:
-            async with self._changed:
-                self._changed.notify_all()
+            self._tell()
+
+    def _tell(self) -> None:
+        told, self._news = self._news, asyncio.Event()
+        told.set()
 
     async def _read(self) -> None:
         async with reading(self._client, self._scope) as conn:
@@ -184,22 +208,61 @@ class Watched:
 
 
 class Live:
-    """The snapshots of all scopes that somebody looks at."""
+    """The snapshots of all scopes that somebody looks at, and the streams that follow them."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._watched: dict[Scope, Watched] = {}
+        self._streams: Counter[int] = Counter()
+        self._stopped = False
 
     def of(self, scope: Scope) -> Watched:
         """The snapshot of a scope."""
-        if scope not in self._watched:
+        found = self._watched.get(scope)
+        if found is None:
             if len(self._watched) >= MOST_SCOPES:
-                self._watched.pop(next(iter(self._watched))).stop()
-            self._watched[scope] = Watched(scope, self._client)
-        return self._watched[scope]
+                self._watched = {each: kept for each, kept in self._watched.items() if kept.is_read}
+            alone = self._stopped or len(self._watched) >= MOST_SCOPES
+            found = Watched(scope, self._client, alone=alone)
+            if not alone:
+                self._watched[scope] = found
+        return found
+
+    async def following(self, scope: Scope) -> AsyncIterator[Snapshot]:
+        """Each snapshot from now on, until the process stops; one only, where no scope more can be watched."""
+        last: datetime | None = None
+        while not self._stopped:
+            watched = self.of(scope)
+            found = await watched.now()
+            if found.at != last:
+                last = found.at
+                yield found
+            if watched.is_alone:
+                return
+            await watched.news()
+
+    @contextmanager
+    def stream(self, session_id: int) -> Iterator[None]:
+        """Count a stream of a session while it is open."""
+        self._streams[session_id] += 1
+        try:
+            yield
+        finally:
+            self._streams[session_id] -= 1
+            self._streams += Counter()  # drops what is zero
+
+    def check_streams(self, session_id: int) -> None:
+        """Refuse a stream beyond the most that a session, or this process, may have open."""
+        if self._streams[session_id] >= MOST_STREAMS_OF_SESSION or self._streams.total() >= MOST_STREAMS:
+            raise TooManyRequests(
+                f"{MOST_STREAMS_OF_SESSION} pages of a session are live at most",
+                hint="Close some of its tabs.",
+                retry_after=int(LINGER_SECONDS),
+            )
 
     def stop(self) -> None:
-        """Stop all reading."""
+        """Stop all reading, and end the streams."""
+        self._stopped = True
         for watched in self._watched.values():
             watched.stop()
 

@@ -32,6 +32,7 @@ from ostinato._faces.console.view import HOME
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 KEEP = "public, max-age=31536000, immutable"
 STAFF_CONNECTIONS = 6
+DOOR_CONNECTIONS = 2
 
 MENU = (
     Entry("Now", "/"),
@@ -75,9 +76,11 @@ def mount(app: FastAPI, parts: Parts) -> Site:
     # As a worker, in connections of their own: for sessions, and for operators of the installation,
     # who see all tenants. What a tenant's people do runs in the API's connections, as their tenant.
     staff = Client(parts.database, parts.settings, max_size=STAFF_CONNECTIONS, role="console")
+    # Sessions are looked up in connections that no page can take, however long its queries are.
+    door = Client(parts.database, parts.settings, max_size=DOOR_CONNECTIONS, role="console")
     live = Live(staff)
     brought = [Entry(app.name.capitalize(), f"/apps/{app.name}", "Applications") for app in parts.apps if app.panels]
-    site = Site((*MENU, *brought), staff, Doorman(staff), live)
+    site = Site((*MENU, *brought), staff, door, Doorman(door), live)
     app.state.site = site
     for each in routers:
         app.router.routes.extend(each.routes)

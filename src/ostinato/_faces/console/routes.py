@@ -22,7 +22,8 @@ from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput, OstinatoError, Unauthenticated
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import field_errors, title_of
-from ostinato._faces.console.doorman import check_origin, check_token
+from ostinato._faces.api.auth import bucket_of
+from ostinato._faces.console.doorman import Visit, check_origin, check_token
 from ostinato._faces.console.site import site_of
 from ostinato._faces.console.view import HOME, Prefs, View, read_form
 
@@ -56,6 +57,7 @@ class PageRoute(APIRoute):
                     if self.reads_form:
                         check_token(view.visit, view.form.get(TOKEN, ""))
                 if view.visit is not None:
+                    _count(view, view.visit)
                     await _look_around(view)
                 return await handler(request)
             except RequestValidationError as error:
@@ -104,6 +106,13 @@ async def view_for(request: Request) -> View:
     return View(request, visit, prefs, site.language(prefs.language))
 
 
+def _count(view: View, visit: Visit) -> None:
+    """Count a page as a request of its key, or of its person: a browser may ask as often as a program."""
+    session = visit.session
+    bucket = bucket_of(session.key_id, session.tenant_id, session.subject)
+    view.request.app.state.authenticate.count(view.request, bucket)
+
+
 async def _look_around(view: View) -> None:
     """Set what every page shows: the database's time, and the figures behind the lines of the menu."""
     found = await view.site.live.of(view.tenant).now()
@@ -114,17 +123,18 @@ async def _look_around(view: View) -> None:
 def error_page(view: View, error: OstinatoError, status: int | None = None) -> Response:
     """Draw an error: what, and what to do."""
     view.request.state.error_code = type(error).code
-    return view.page(
+    response = view.page(
         "error.html",
         status=status or type(error).status or 500,
         title=title_of(type(error)),
         error=error,
         correlation_id=flow.current_correlation(),
     )
+    if error.retryable and "retry_after" in error.values:
+        response.headers["Retry-After"] = str(error.values["retry_after"])
+    return response
 
 
 def _to_sign_in(view: View) -> Response:
-    asked = view.request.url
-    path = f"{asked.path}?{asked.query}" if asked.query else asked.path
-    here = path if view.request.method == "GET" and len(path) <= LONGEST_NEXT else view.at("/")
+    here = view.here if view.request.method == "GET" and len(view.here) <= LONGEST_NEXT else view.at("/")
     return RedirectResponse(f"{view.at('/sign-in')}?next={quote(here, safe='')}", 303)

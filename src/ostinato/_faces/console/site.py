@@ -4,6 +4,7 @@ The engine's pages are listed in `pages`; an application adds its own by `App(pa
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import resources
@@ -44,12 +45,15 @@ class Site:
     menu: Sequence[Entry]
     staff: Client
     """Connections of the worker's role, for what concerns no tenant, or all."""
+    door: Client
+    """Connections that only look up sessions."""
     doorman: Doorman
     live: Live
     packages: Mapping[str, str] = field(default_factory=dict)
     """The packages of applications that have templates and catalogues, by the name of the application."""
 
     def __post_init__(self) -> None:
+        self._clients = AsyncExitStack()
         own = PackageLoader(HERE)
         others: dict[str, BaseLoader] = {name: PackageLoader(package) for name, package in self.packages.items()}
         loader = ChoiceLoader([own, PrefixLoader(others)])
@@ -57,12 +61,13 @@ class Site:
         self.version = _version()
 
     async def __aenter__(self) -> Self:
-        await self.staff.__aenter__()
+        await self._clients.enter_async_context(self.staff)
+        await self._clients.enter_async_context(self.door)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.live.stop()
-        await self.staff.__aexit__()
+        await self._clients.aclose()
 
     def language(self, code: str) -> Language:
         """A language, with the catalogues of the applications."""

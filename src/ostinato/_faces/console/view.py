@@ -50,6 +50,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+PLAIN = "/:@!$&'()*+,;="
+"""What a path may hold as it is, beside letters and digits."""
 HSTS = "max-age=31536000"
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 FLASH = "ostinato-said"
@@ -102,7 +104,8 @@ class View:
     def here(self) -> str:
         """The address of this page, to come back to."""
         url = self.request.url
-        return f"{url.path}?{url.query}" if url.query else url.path
+        path = quote(url.path, safe=PLAIN)
+        return f"{path}?{url.query}" if url.query else path
 
     @property
     def parts(self) -> Parts:

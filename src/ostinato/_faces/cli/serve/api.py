@@ -109,7 +109,7 @@ def _run(
 ) -> NoReturn:
     async def work(stop: process.Stop) -> None:
         from ostinato._faces.api.metrics_page import metrics_app
-        from ostinato._faces.api.server import Parts, build
+        from ostinato._faces.api.server import Parts, build, end_streams
         from ostinato._faces.cli.serve.listening_limits import HalfOpen
 
         loaded = load_apps(apps)
@@ -138,6 +138,6 @@ def _run(
                     small = listening.config_of(metrics_app(parts), METRICS_DRAIN_SECONDS)
                     servers.create_task(listening.serve(small, metrics, stop, lambda: None))
                 config = listening.config_of(built, settings.drain_seconds, tls=tls, limits=limits)
-                await listening.serve(config, sock, stop, started)
+                await listening.serve(config, sock, stop, started, lambda: end_streams(built))
 
     process.run(cli, settings, link, work, loop=listening.event_loop)

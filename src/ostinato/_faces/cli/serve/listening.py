@@ -139,8 +139,17 @@ def config_of(
     )
 
 
-async def serve(config: "uvicorn.Config", sock: socket.socket, stop: Stop, on_started: Callable[[], None]) -> None:
-    """Serve on a socket until told to stop; then accept nothing more, and finish what runs."""
+async def serve(
+    config: "uvicorn.Config",
+    sock: socket.socket,
+    stop: Stop,
+    on_started: Callable[[], None],
+    on_stop: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve on a socket until told to stop; then accept nothing more, and finish what runs.
+
+    `on_stop` ends what would run for ever, such as streams of events.
+    """
     import uvicorn
 
     server = uvicorn.Server(config)
@@ -155,6 +164,7 @@ async def serve(config: "uvicorn.Config", sock: socket.socket, stop: Stop, on_st
 
     async def watch() -> None:
         await stop.asked.wait()
+        on_stop()
         server.should_exit = True
 
     watching = asyncio.create_task(watch())

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from fastapi import Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ostinato._core.engine.inspect import QueueSummary
 from ostinato._core.engine.series import Step
@@ -38,14 +39,31 @@ async def now(view: Looking) -> Response:
 @pages.page("/live", needs=CONSOLE_READ)
 async def live(view: Looking) -> Response:
     """The figures of the first page as they change, for a script."""
-    headers = {**HEADERS, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(view), headers=headers, media_type="text/event-stream")
+    assert view.visit is not None  # noqa: S101 - the page needs a permission
+    view.site.live.check_streams(view.visit.session.id)
+    return _Stream(view, view.visit.session.id)
+
+
+class _Stream(StreamingResponse):
+    """A stream of events, counted for its session from the first byte to the last."""
+
+    def __init__(self, view: View, session_id: int) -> None:
+        headers = {**HEADERS, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(_events(view), headers=headers, media_type="text/event-stream")
+        self._counted = view.site.live.stream(session_id)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._counted:
+            await super().__call__(scope, receive, send)
 
 
 async def _events(view: View) -> AsyncIterator[bytes]:
+    """The events of a stream; it ends with the session, as pages do."""
     shape: object = None
     languages = [view.site.language(code) for code in LANGUAGES]
-    async for found in view.site.live.of(view.tenant).following():
+    async for found in view.site.live.following(view.tenant):
+        if await view.site.doorman.find(view.request) is None:
+            return
         seen = _shape(found)
         if shape is not None and seen != shape:
             yield event("changed", {})

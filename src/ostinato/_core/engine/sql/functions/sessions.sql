@@ -8,7 +8,8 @@
 --   prune_sessions  forgets those that ended
 --
 -- The text of a session never comes here (engine/sessions.py). A session ends when nobody used it for its idle time,
--- when its longest time is over, when its API key is revoked or has expired, or when it is closed. Lock order: one row.
+-- when its longest time is over, when its API key is revoked or its key or token has expired, or when it is closed.
+-- Lock order: one row.
 
 -- The longest that a session lasts, however often it is used.
 create function ostinato_internal.longest_session() returns interval language sql immutable as $$
@@ -27,10 +28,11 @@ language sql immutable as $$
            ($1).expires_at
 $$;
 
--- Writes a new session down. With `ticket_seconds` it is a ticket that can be entered once within that time.
+-- Writes a new session down. With `ticket_seconds` it is a ticket that can be entered once within that time. With
+-- `ends_at` it ends then, as the token that signed in does.
 create function ostinato.open_session(
     hash bytea, tenant_id text, subject text, roles text[], key_id bigint default null,
-    ticket_seconds double precision default null
+    ticket_seconds double precision default null, ends_at timestamptz default null
 ) returns ostinato_data.session_line language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
@@ -47,9 +49,10 @@ begin
             detail = json_build_object('subject', subject, 'ticket_seconds', ticket_seconds),
             hint = 'Correct the value that the message names.';
     end if;
-    insert into session as s (hash, tenant_id, subject, roles, key_id, is_ticket, created_at, seen_at, expires_at)
-    values (hash, tenant_id, subject, roles, key_id, ticket_seconds is not null, v_now, v_now,
-            v_now + coalesce(make_interval(secs => ticket_seconds), ostinato_internal.idle_session()))
+    insert into session as s
+        (hash, tenant_id, subject, roles, key_id, is_ticket, created_at, seen_at, ends_at, expires_at)
+    values (hash, tenant_id, subject, roles, key_id, ticket_seconds is not null, v_now, v_now, ends_at,
+            least(v_now + coalesce(make_interval(secs => ticket_seconds), ostinato_internal.idle_session()), ends_at))
     returning s.* into v_new;
     return ostinato_internal.session_line(v_new);
 end
@@ -77,7 +80,7 @@ begin
     end if;
     update session s
     set hash = enter_session.hash, is_ticket = false, created_at = v_now, seen_at = v_now,
-        expires_at = v_now + ostinato_internal.idle_session()
+        expires_at = least(v_now + ostinato_internal.idle_session(), s.ends_at)
     where s.id = v_old.id returning s.* into v_old;
     return next ostinato_internal.session_line(v_old);
 end
@@ -99,7 +102,7 @@ begin
         update session s
         set seen_at = v_now,
             expires_at = least(v_now + ostinato_internal.idle_session(),
-                               s.created_at + ostinato_internal.longest_session())
+                               s.created_at + ostinato_internal.longest_session(), s.ends_at)
         where s.id = v_old.id;
     end if;
     return next ostinato_internal.session_line(v_old);

@@ -11,6 +11,8 @@ create table ostinato_data.session (
     roles       text[]      not null,
     -- The API key that signed in; the session ends with it. Null: a token of the issuer, or a ticket without a key.
     key_id      bigint,
+    -- The end of the token that signed in; the session ends then, however often it is used. Null: a key, or a ticket.
+    ends_at     timestamptz,
     is_ticket   boolean     not null default false,
     created_at  timestamptz not null,
     seen_at     timestamptz not null,

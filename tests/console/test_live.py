@@ -1,0 +1,138 @@
+"""Live figures: shared by those who look, and gone with those who leave."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+
+import anyio
+import httpx
+import pytest
+
+from ostinato._core.engine import keys, sessions
+from ostinato._faces.api.ratelimit import RateLimit
+from ostinato._faces.api.server import end_streams
+from ostinato._faces.console import live
+from ostinato._faces.console.live import Live
+from tests.api.conftest import Api
+from tests.console.conftest import Console, Visitor
+from tests.waiting import until_async
+
+TABS = 40
+
+
+@pytest.fixture
+async def watching(api: Api) -> AsyncIterator[Live]:
+    made = Live(api.worker)
+    yield made
+    made.stop()
+
+
+async def streaming(api: Api, visitor: Visitor) -> "asyncio.Task[httpx.Response]":
+    """A stream that is open: its answer is there when it has ended."""
+    task = asyncio.create_task(visitor.get("/live"))
+
+    async def is_open() -> bool:
+        return task.done() or api.app.state.site.live._streams.total() > 0
+
+    await until_async(is_open)
+    assert not task.done()
+    return task
+
+
+async def test_tabs_that_are_closed_together_leave_the_figures_to_others(
+    watching: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "EVERY_SECONDS", 0.001)
+
+    async def look(seen: asyncio.Event) -> None:
+        async for _ in watching.following(None):
+            seen.set()
+
+    for _ in range(10):
+        seen = [asyncio.Event() for _ in range(TABS)]
+        async with anyio.create_task_group() as tabs:
+            for each in seen:
+                tabs.start_soon(look, each)
+            for each in seen:
+                await each.wait()
+            await watching.of(None).news()
+            tabs.cancel_scope.cancel()
+
+        assert (await watching.of(None).now()).queues is not None
+
+
+async def test_a_scope_beyond_the_most_is_read_for_the_one_who_asks(
+    watching: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "MOST_SCOPES", 2)
+    await watching.of("a").now()
+    await watching.of("b").now()
+
+    first = await watching.of("c").now()
+    second = await watching.of("c").now()
+    followed = [found async for found in watching.following("c")]
+
+    assert watching.of("a").is_read
+    assert watching.of("c").is_alone
+    assert second.at > first.at
+    assert len(followed) == 1
+
+
+async def test_a_scope_that_nobody_looks_at_makes_room(watching: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MOST_SCOPES", 1)
+    await watching.of("a").now()
+    watching.of("a").stop()
+
+    async def is_over() -> bool:
+        return not watching.of("a").is_read
+
+    await until_async(is_over)
+
+    assert not watching.of("b").is_alone
+
+
+async def test_a_stream_ends_with_the_key_that_signed_in(console: Console, api: Api) -> None:
+    visitor = await console.visitor("acme", "ops")
+    stream = await streaming(api, visitor)
+    async with api.worker.connection() as conn:
+        for key in await keys.list_keys(conn, tenant_id="acme"):
+            await keys.revoke(conn, key.id)
+
+    answer = await stream
+
+    assert "event: figures" in answer.text
+    assert not api.app.state.site.live._streams
+
+
+async def test_streams_end_when_the_server_is_asked_to_stop(console: Console, api: Api) -> None:
+    stream = await streaming(api, await console.visitor("acme", "ops"))
+
+    end_streams(api.app)
+
+    assert (await stream).status_code == 200
+
+
+async def test_a_session_has_no_more_streams_than_it_may(console: Console, api: Api) -> None:
+    visitor = await console.visitor("acme", "ops")
+    async with api.worker.connection() as conn:
+        (session,) = await sessions.list_sessions(conn)
+    with ExitStack() as tabs:
+        for _ in range(live.MOST_STREAMS_OF_SESSION):
+            tabs.enter_context(api.app.state.site.live.stream(session.id))
+
+        answer = await visitor.get("/live")
+
+    assert answer.status_code == 429
+    assert int(answer.headers["retry-after"]) > 0
+
+
+async def test_pages_count_as_requests_of_their_key(console: Console, api: Api) -> None:
+    visitor = await console.visitor("acme", "ops")
+    other = await console.visitor("globex", "ops")
+    api.app.state.authenticate._rate = RateLimit("default", 3)
+
+    answers = [(await visitor.get("/jobs")).status_code for _ in range(4)]
+
+    assert answers == [200, 200, 200, 429]
+    assert (await api.call("GET", "/api/v1/engine/jobs", roles=("ops",))).status_code == 429
+    assert (await other.get("/jobs")).status_code == 200
