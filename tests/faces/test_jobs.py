@@ -17,6 +17,13 @@ def test_the_list_shows_jobs_newest_first(shell: Shell, place: Place) -> None:
     assert lines[2].split()[1:4] == ["mail.bounce", "ready", "mail"]
 
 
+@pytest.mark.parametrize("given", ["abc", "1e3", "9" * 20])
+def test_what_is_no_id_of_a_job_is_refused_with_an_example(shell: Shell, given: str) -> None:
+    refused = " ".join(shell.fails("why", given, code=2).replace("│", " ").split())
+
+    assert f"'{given}' is not the id of a job, such as 3200000000002: ostinato jobs list" in refused
+
+
 def test_an_empty_list_says_so(shell: Shell) -> None:
     assert shell("jobs", "list") == "No jobs.\n"
     assert shell.json("jobs", "list") == {"jobs": [], "next": None}

@@ -1,8 +1,11 @@
 """The options that commands of several nouns share, and short ways to declare one."""
 
+import re
 from typing import Annotated, Any
 
 import typer
+
+_ID = re.compile(r"[0-9]{1,18}")
 
 
 def option(metavar: str, about: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 - as Typer
@@ -20,8 +23,15 @@ def argument(metavar: str, about: str, **more: Any) -> Any:  # noqa: ANN401 - as
     return typer.Argument(metavar=metavar, help=about, **more)
 
 
-JobId = Annotated[int, argument("JOB", "The job's id.", min=0)]
-JobIds = Annotated[list[int], argument("JOB", "The jobs' ids.", min=0)]
+def job_id(text: str) -> int:
+    """Read the id of a job."""
+    if _ID.fullmatch(text) is None:
+        raise typer.BadParameter(f"{text[:50]!r} is not the id of a job, such as 3200000000002: ostinato jobs list")
+    return int(text)
+
+
+JobId = Annotated[int, argument("JOB", "The job's id.", parser=job_id)]
+JobIds = Annotated[list[int], argument("JOB", "The jobs' ids.", parser=job_id)]
 Queue = Annotated[str | None, option("NAME", "Only of this queue.", "--queue")]
 Kind = Annotated[str | None, option("NAME", "Only of this kind.", "--kind")]
 Tenant = Annotated[str | None, option("ID", "Only of this tenant.", "--tenant")]

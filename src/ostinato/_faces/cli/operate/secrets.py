@@ -24,7 +24,14 @@ def status(cli: Cli) -> None:
     vault = cli.settings.vault
     keys = vault.key_ids
     found = attach.ask(cli, sealing.survey, vault, cli.apps)
-    shown = table("where", "newest key", "older keys", "unknown key", "clear", right=("newest key", "older keys"))
+    shown = table(
+        "where",
+        "newest key",
+        "older keys",
+        "unknown key",
+        "clear",
+        right=("newest key", "older keys", "unknown key", "clear"),
+    )
     for each in found:
         shown.add_row(
             each.place,
