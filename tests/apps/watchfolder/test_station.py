@@ -299,19 +299,23 @@ def test_long_documents_leave_a_slot_for_short_ones(tmp_path: Path) -> None:
     assert station._next() is short
 
 
-def test_a_later_attempt_ends_the_one_before(rogue: Desk) -> None:
-    body = rogue.place(b"hang 1")
-    rogue.submit(body)
-    process = process_of(rogue, body["jobKey"])
-    path = Path(body["inputPath"])
-    path.write_text("fine")
+def test_a_later_attempt_ends_the_one_before(tmp_path: Path) -> None:
+    station = Station(plan(), tmp_path)
+    with desk(build(station, no_info), tmp_path) as rogue:
+        body = rogue.place(b"hang 1")
+        rogue.submit(body)
+        process = process_of(rogue, body["jobKey"])
+        before = station._jobs[tmp_path / body["jobKey"]]
+        Path(body["inputPath"]).write_text("fine")
 
-    rogue.submit(body | {"attempt": 2})
-    ended = rogue.ended(body["jobKey"])
+        rogue.submit(body | {"attempt": 2})
 
-    assert (ended["attempt"], ended["state"]) == (2, "DONE")
-    assert (rogue.work / body["jobKey"] / "raw.pdf").read_text() == "attempt 2"
-    until(lambda: not Path(f"/proc/{process}").exists())
+        # at once, and not when it has stood still for too long
+        assert (before.error or {}).get("code") == "CANCELLED"
+        ended = rogue.ended(body["jobKey"])
+        assert (ended["attempt"], ended["state"]) == (2, "DONE")
+        assert (tmp_path / body["jobKey"] / "raw.pdf").read_text() == "attempt 2"
+        until(lambda: not Path(f"/proc/{process}").exists())
 
 
 def test_a_job_that_is_cancelled_ends_and_stays_ended(rogue: Desk) -> None:
