@@ -24,12 +24,12 @@ OPEN_DEFINERS = {
     "own_emit_events": "emits events of own_tenant() only",
     "record": "writes an entry of the audit, a tenant's always as its own",
     "own_erase_subject": "erases a subject of own_tenant() only",
-    "subject_hash": "gives a hash away, and not the secret; erasing asks for the tenant too",
     "check_open_kind": "says whether tenants may start a kind or use a queue: no row of a tenant",
     "open_pass": "a pass changes nothing by itself: the guard of the table asks the machine",
     "close_pass": "ends a pass of the same transaction",
 }
 WORKERS_ONLY = {
+    "subject_hash": "gives a hash away, and not the secret; a tenant's subjects are hashed by own_ functions",
     "upkeep_partitions": "makes and drops partitions, which only an owner may",
     "upkeep_logs": "makes and drops partitions, which only an owner may",
 }

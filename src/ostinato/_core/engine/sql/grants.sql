@@ -47,8 +47,9 @@ grant insert (created_at, timed_at, starts_at, ends_at, catch_up_seconds, grace_
 on ostinato_data.schedule to ostinato_tenant;
 -- It writes entries of the audit, a tenant's always as its own; nobody else may write them, or choose their ids.
 grant execute on function ostinato_internal.record to ostinato_worker, ostinato_tenant;
--- It reads the installation's secret, and gives away a hash that only the same tenant and subject have.
-grant execute on function ostinato_internal.subject_hash to ostinato_worker, ostinato_tenant;
+-- It reads the installation's secret, and gives away a hash that only the same tenant and subject have. A tenant's
+-- subjects are hashed by the functions above.
+grant execute on function ostinato_internal.subject_hash to ostinato_worker;
 -- A pass alone changes nothing: the guard of the table asks the machine, and the update is the caller's.
 grant execute on function ostinato.open_pass, ostinato.close_pass to ostinato_worker, ostinato_tenant;
 -- They make and drop partitions, which only an owner may; every worker does it for all.
