@@ -15,6 +15,8 @@ OPEN_DEFINERS = {
     "own_lanes": "counts lanes, and names no tenant but own_tenant()",
     "own_held_jobs": "shows claims of jobs that the policy of `job` shows to the caller",
     "own_found_jobs": "finds jobs of own_tenant() only",
+    "own_found_audit": "finds entries of own_tenant() only",
+    "own_found_actions": "as own_found_audit",
     "own_limits": "shows which limits of the caller's own queue are reached, and no job",
     "own_cancel_job": "check_job refuses a job of another tenant",
     "own_retry_job": "check_job refuses a job of another tenant",

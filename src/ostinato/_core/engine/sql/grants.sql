@@ -28,7 +28,8 @@ grant execute on function
     ostinato.own_alerts, ostinato.own_firings, ostinato_internal.own_lanes, ostinato_internal.own_held_jobs,
     ostinato_internal.own_found_jobs, ostinato_internal.own_limits, ostinato_internal.own_cancel_job,
     ostinato_internal.own_retry_job, ostinato_internal.own_redrive_jobs, ostinato_internal.own_enqueue_job,
-    ostinato_internal.own_enqueue_jobs, ostinato_internal.own_emit_events, ostinato_internal.own_erase_subject
+    ostinato_internal.own_enqueue_jobs, ostinato_internal.own_emit_events, ostinato_internal.own_erase_subject,
+    ostinato_internal.own_found_audit, ostinato_internal.own_found_actions
 to ostinato_worker, ostinato_tenant;
 -- It says whether a tenant may start a kind or use a queue, and no more: no row of a tenant is in it.
 grant execute on function ostinato.check_open_kind to ostinato_worker, ostinato_tenant;
