@@ -650,6 +650,8 @@ ALTER FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before big
 CREATE FUNCTION ostinato.list_audit(actor text DEFAULT NULL::text, verb text DEFAULT NULL::text, target text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS SETOF ostinato_data.audit_line
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_buried(subscription text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(subscription text, job_id bigint, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text, attempt integer, buried_at timestamp with time zone, reason text, signature text, error json)
@@ -1996,11 +1998,27 @@ CREATE FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.find_alert(name text) RETURNS ostinato_data.alert
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.find_alert(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.find_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.find_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2649,6 +2667,16 @@ CREATE FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer) RETURNS SETOF bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_found_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, before bigint, most integer) RETURNS SETOF bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_found_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) RETURNS SETOF bigint
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2918,6 +2946,10 @@ CREATE FUNCTION ostinato_internal.refuse_event(type text, field text, value text
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_event(type text, field text, value text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_hash() RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_hash() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -3328,8 +3360,10 @@ CREATE FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text
     AS …;
 ALTER FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.trail_of_events(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
@@ -4421,6 +4455,8 @@ CREATE INDEX audit_entry_correlation ON ONLY ostinato_data.audit_entry USING btr
 CREATE INDEX audit_entry_default_correlation_id_idx ON ostinato_data.audit_entry_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX audit_entry_jobs ON ONLY ostinato_data.audit_entry USING gin (job_ids) WHERE (job_ids IS NOT NULL);
 CREATE INDEX audit_entry_default_job_ids_idx ON ostinato_data.audit_entry_default USING gin (job_ids) WHERE (job_ids IS NOT NULL);
+CREATE INDEX audit_entry_target ON ONLY ostinato_data.audit_entry USING btree ("left"(target, 200), tenant_id, id) WHERE (target IS NOT NULL);
+CREATE INDEX audit_entry_default_left_tenant_id_id_idx ON ostinato_data.audit_entry_default USING btree ("left"(target, 200), tenant_id, id) WHERE (target IS NOT NULL);
 CREATE INDEX audit_entry_tenant ON ONLY ostinato_data.audit_entry USING btree (tenant_id, id);
 CREATE INDEX audit_entry_default_tenant_id_id_idx ON ostinato_data.audit_entry_default USING btree (tenant_id, id);
 CREATE UNIQUE INDEX claim_own ON ostinato_data.claim USING btree (job_id) WHERE (job_id IS NOT NULL);
@@ -4435,6 +4471,8 @@ CREATE INDEX event_correlation ON ONLY ostinato_data.event USING btree (correlat
 CREATE INDEX event_default_correlation_id_idx ON ostinato_data.event_default USING btree (correlation_id);
 CREATE INDEX event_subject ON ONLY ostinato_data.event USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX event_default_subject_idx ON ostinato_data.event_default USING btree (subject) WHERE (subject IS NOT NULL);
+CREATE INDEX event_tenant ON ONLY ostinato_data.event USING btree (tenant_id, id);
+CREATE INDEX event_default_tenant_id_id_idx ON ostinato_data.event_default USING btree (tenant_id, id);
 CREATE INDEX event_log_key ON ONLY ostinato_data.event_log USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
 CREATE INDEX event_log_default_ordering_key_type_tenant_id_position_idx ON ostinato_data.event_log_default USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
 CREATE INDEX event_log_position ON ONLY ostinato_data.event_log USING btree ("position");
@@ -4457,10 +4495,12 @@ CREATE INDEX ready_limited ON ostinato_data.ready USING btree (queue, limit_key,
 CREATE INDEX ready_moved ON ostinato_data.ready USING btree (job_id) WHERE ("position" <> job_id);
 CREATE INDEX ready_suspect ON ostinato_data.ready USING btree (queue, "position") WHERE (crashes >= 2);
 CREATE INDEX schedule_due_next ON ostinato_data.schedule_due USING btree (next_at);
+CREATE INDEX schedule_due_tenant ON ostinato_data.schedule_due USING btree (tenant_id, next_at);
 CREATE INDEX schedule_key ON ostinato_data.schedule USING btree (tenant_id, key) WHERE (key IS NOT NULL);
 CREATE INDEX schedule_owner ON ostinato_data.schedule USING btree (owner) WHERE (owner IS NOT NULL);
 CREATE INDEX scheduled_due ON ostinato_data.scheduled USING btree (run_at);
 CREATE INDEX scheduled_shelf ON ostinato_data.scheduled USING btree (queue, kind, job_id) WHERE (reason = 'no_worker'::text);
+CREATE INDEX scheduled_tenant ON ostinato_data.scheduled USING btree (tenant_id, job_id);
 CREATE INDEX session_expires ON ostinato_data.session USING btree (expires_at);
 CREATE INDEX session_key ON ostinato_data.session USING btree (key_id) WHERE (key_id IS NOT NULL);
 CREATE INDEX tenant_series_at ON ostinato_data.tenant_series USING btree (step, at);
@@ -4483,11 +4523,13 @@ CREATE INDEX webhook_secret_endpoint ON ostinato_data.webhook_secret USING btree
 CREATE INDEX webhook_secret_expiry ON ostinato_data.webhook_secret USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 ALTER INDEX ostinato_data.audit_entry_correlation ATTACH PARTITION ostinato_data.audit_entry_default_correlation_id_idx;
 ALTER INDEX ostinato_data.audit_entry_jobs ATTACH PARTITION ostinato_data.audit_entry_default_job_ids_idx;
+ALTER INDEX ostinato_data.audit_entry_target ATTACH PARTITION ostinato_data.audit_entry_default_left_tenant_id_id_idx;
 ALTER INDEX ostinato_data.audit_entry_pkey ATTACH PARTITION ostinato_data.audit_entry_default_pkey;
 ALTER INDEX ostinato_data.audit_entry_tenant ATTACH PARTITION ostinato_data.audit_entry_default_tenant_id_id_idx;
 ALTER INDEX ostinato_data.event_correlation ATTACH PARTITION ostinato_data.event_default_correlation_id_idx;
 ALTER INDEX ostinato_data.event_pkey ATTACH PARTITION ostinato_data.event_default_pkey;
 ALTER INDEX ostinato_data.event_subject ATTACH PARTITION ostinato_data.event_default_subject_idx;
+ALTER INDEX ostinato_data.event_tenant ATTACH PARTITION ostinato_data.event_default_tenant_id_id_idx;
 ALTER INDEX ostinato_data.event_log_key ATTACH PARTITION ostinato_data.event_log_default_ordering_key_type_tenant_id_position_idx;
 ALTER INDEX ostinato_data.event_log_pkey ATTACH PARTITION ostinato_data.event_log_default_pkey;
 ALTER INDEX ostinato_data.event_log_position ATTACH PARTITION ostinato_data.event_log_default_position_idx;
@@ -5653,9 +5695,15 @@ GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.find_alert(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.find_alert(name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.find_alert(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.find_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, of_tenant text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.find_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, of_tenant text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.find_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, of_tenant text, before bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_tenant;
@@ -5974,6 +6022,12 @@ GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text
 REVOKE ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_found_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_found_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_found_audit(by_actor text, of_verb text, of_target text, of_job bigint, since timestamp with time zone, before bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_tenant;
@@ -6109,6 +6163,9 @@ GRANT ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) TO ostinato
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_event(type text, field text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_event(type text, field text, value text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_event(type text, field text, value text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_hash() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_hash() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_hash() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_tenant;
@@ -6271,7 +6328,6 @@ GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) TO ostinato_tenant;

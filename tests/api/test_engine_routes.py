@@ -688,6 +688,19 @@ async def test_a_person_is_erased_by_an_administrator_with_a_certificate(api: Ap
     assert (await posted(api, "/erasures", {"subject": ""})).status_code == 422
 
 
+@pytest.mark.parametrize("hashed", ["hmac:" + "0" * 32, "hmac:customer-7"])
+@pytest.mark.parametrize("path", ["/jobs", "/erasures"])
+async def test_a_person_is_named_and_not_given_as_a_hash(api: Api, floor: Floor, path: str, hashed: str) -> None:
+    body = {"subject": hashed} | ({"kind": "app.task"} if path == "/jobs" else {})
+
+    refused = await posted(api, path, body)
+
+    assert refused.status_code == 422
+    assert "hmac:" in refused.text
+    assert "name the person" in refused.text
+    assert "customer-7" not in refused.text
+
+
 async def test_the_answer_of_the_request_that_added_the_job_is_erased_too(api: Api, floor: Floor) -> None:
     body, key = {"kind": "app.task", "subject": "person-9"}, {"Idempotency-Key": "once-9"}
     first = await posted(api, "/jobs", body, headers=key)

@@ -144,6 +144,30 @@ async def test_jobs_and_events_of_jobs_are_about_the_same_person(lab: Lab) -> No
     assert await lab.value(left) == 2
 
 
+async def test_a_handler_that_acts_as_a_tenant_hands_on_the_subject_of_that_tenant_only(lab: Lab) -> None:
+    """A hash is that of one tenant's person: with another tenant nobody would erase by it."""
+    told = lab.app.event("lab.told")
+
+    @lab.app.job()
+    async def parent(ctx: Context) -> None:
+        for tenant in ("acme", "other"):
+            async with lab.client.for_tenant(tenant).transaction() as conn:
+                await child.enqueue(conn)
+                await told.emit(conn, {})
+
+    @lab.app.job(open=True)
+    async def child(ctx: Context) -> None: ...
+
+    async with lab.worker():
+        job_id = await parent.options(tenant="acme", subject="customer-7").enqueue(lab.client)
+        await lab.becomes(job_id, "done", "dead")
+
+    whose = "select tenant_id, count(*), count(subject), count(distinct subject) from ostinato_data."
+    by_tenant = whose + "{} group by 1 order by 1"
+    assert await lab.rows(by_tenant.format("job")) == [("acme", 2, 2, 1), ("other", 1, 0, 0)]
+    assert await lab.rows(by_tenant.format("event")) == [("acme", 1, 1, 1), ("other", 1, 0, 0)]
+
+
 async def test_a_running_handler_is_asked_to_stop_and_what_it_wrote_is_erased(lab: Lab) -> None:
     async def dial(phone: str) -> str:
         return phone

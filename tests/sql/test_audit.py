@@ -3,6 +3,7 @@
 Verbs are found in the catalog: a new one is an operator's and recorded, or is listed as nobody's.
 """
 
+import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -378,3 +379,15 @@ def test_names_and_reasons_have_limits(db: Session, given: dict[str, str]) -> No
 def test_a_note_that_is_too_large_is_refused(db: Session) -> None:
     with refused("OS400", "too large"):
         db.call("note_action", verb="v", noun="n", detail={"text": "x" * 17_000})
+
+
+def test_a_target_may_be_as_long_as_it_is_allowed_to_be(db: Session) -> None:
+    """An index holds a third of a page at the most: less than 1,000 characters of four bytes."""
+    numbers = random.Random(7)
+    target = "".join(chr(numbers.randrange(0x20000, 0x2A6D0)) for _ in range(1000))
+    db.call("note_action", verb="poke", noun="thing", target=target, tenant_id="t" * 200)
+    db.call("note_action", verb="poke", noun="thing", target=target[:999], tenant_id="t" * 200)
+
+    (entry,) = db.call("list_audit", target=target)
+
+    assert entry["target"] == target

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+from collections.abc import Callable
 
 import pytest
 from psycopg import errors
@@ -55,9 +56,9 @@ def dead(db: Session, **params: Value) -> int:
     return held.id
 
 
-def emit(db: Session, subject: str | None = PERSON) -> int:
+def emit(db: Session, subject: str | None = PERSON, tenant_id: str = "default") -> int:
     told: int = db.get(
-        "emit_event", type="call.made", payload={"name": NAMED}, ordering_key=f"k-{PERSON}", tenant_id="default",
+        "emit_event", type="call.made", payload={"name": NAMED}, ordering_key=f"k-{PERSON}", tenant_id=tenant_id,
         correlation_id="c", occurred_at="2026-03-01T00:00:00Z", producer="p", subject=subject,
     )  # fmt: skip
     return told
@@ -158,6 +159,125 @@ def test_a_tenant_erases_its_own_only(db: Session, sessions: Sessions) -> None:
     certificate = erase(acme)
 
     assert (certificate["tenant_id"], certificate["erased"]["job"]) == ("acme", 1)
+
+
+def hash_of(admin: Session, job: int) -> str:
+    """The hash of a job's subject as it travels; an attacker may have read it in a backup or a replica."""
+    found: str = admin.value("select 'hmac:' || encode(subject, 'hex') from ostinato_data.job where id = %s", job)
+    return found
+
+
+def everything_about(db: Session, admin: Session, tenant: str) -> str:
+    """Fill each table that an erasure looks up for a person of the tenant; returns the hash."""
+    Hooks(db).endpoint(tenant_id=tenant)
+    job = db.enqueue(args=ARGS, subject=PERSON, tenant_id=tenant)
+    token = hash_of(admin, job)
+    emit(db, tenant_id=tenant)
+    sequence(db)
+    db.call("fan_out_webhooks")
+    with db.transaction():
+        key = {"scope": "POST /x", "key": "key-1", "tenant_id": tenant}
+        (begun,) = db.call("begin_idempotent", **key, fingerprint="f" * 64)
+        db.enqueue(args=ARGS, subject=PERSON, tenant_id=tenant)
+        db.call("finish_idempotent", **key, token=begun["token"], answer={"status": 202, "body": NAMED})
+    return token
+
+
+@pytest.mark.parametrize("preview", [True, False])
+def test_the_hash_of_another_tenants_person_erases_nothing(db: Session, admin: Session, *, preview: bool) -> None:
+    """Who sees all tenants may give a hash, and then each look-up asks for the tenant too."""
+    token = everything_about(db, admin, "globex")
+
+    certificate = erase(db, token, tenant_id="acme", preview=preview)
+
+    assert sum(certificate["erased"].values()) == 0
+    before = left(admin, NAMED)
+    assert {"event_default", "idempotency", "job_default", "webhook_message"} <= before
+    assert erase(db, token, tenant_id="globex")["erased"] == {
+        "job": 3, "outcome": 0, "step": 0, "event": 1, "webhook_message": 1, "webhook_attempt": 0, "idempotency": 1,
+        "dead_letter": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("whose", ["acme", "globex"])
+def test_a_tenant_erases_by_the_name_of_a_person_and_by_no_hash(
+    db: Session, admin: Session, sessions: Sessions, whose: str
+) -> None:
+    job = db.enqueue(args=ARGS, subject=PERSON, tenant_id=whose)
+    token = hash_of(admin, job)
+    acme = sessions.tenant("acme")
+    acme.rows("select set_config('app.subject', %s, false)", token)
+
+    with refused("OS400", "hmac:"):
+        erase(acme, token)
+
+    assert db.call("show_job", job_id=job)[0]["args"] == ARGS
+    assert admin.value("select count(*) from ostinato_data.audit_entry") == 0
+
+
+ADD: dict[str, Callable[[Session, str], object]] = {
+    "one": lambda db, token: db.enqueue(subject=token),
+    "one by the flow": lambda db, token: [db.call("enter_flow", subject=token), db.enqueue()],
+    "a set": lambda db, token: db.call("enqueue_jobs", kinds=["app.task"], args=["{}"], subjects=[token]),
+    "an event": lambda db, token: emit(db, token, tenant_id="acme"),
+    "under a lease": lambda db, token: db.call("enqueue_or_attach", name="l", kind="app.task", subject=token),
+}
+
+
+@pytest.mark.parametrize("way", ADD)
+def test_a_tenant_adds_nothing_with_the_hash_of_another_tenants_person(
+    db: Session, admin: Session, sessions: Sessions, way: str
+) -> None:
+    token = hash_of(admin, db.enqueue(subject=PERSON, tenant_id="globex"))
+    acme = sessions.tenant("acme")
+
+    for given in (token, "hmac:customer-7"):
+        with refused("OS400", "hmac:"), acme.transaction():
+            ADD[way](acme, given)
+
+    assert admin.value("select count(*) from ostinato_data.job where tenant_id = 'acme'") == 0
+
+
+def test_nor_does_a_function_of_an_application_that_runs_as_the_owner(
+    db: Session, admin: Session, sessions: Sessions
+) -> None:
+    token = hash_of(admin, db.enqueue(subject=PERSON, tenant_id="globex"))
+    admin.rows(
+        "create function public.ask(who text) returns bigint language sql security definer as"
+        " $$ select ostinato.enqueue_job('app.task', subject => who) $$;"
+        " alter function public.ask owner to ostinato_owner"
+    )
+
+    try:
+        with refused("OS400", "hmac:"):
+            sessions.tenant("acme").rows("select public.ask(%s)", token)
+    finally:
+        admin.rows("drop function public.ask")
+
+
+@pytest.mark.parametrize("way", ADD)
+def test_a_handler_that_acts_as_the_tenant_of_its_job_hands_the_hash_on(
+    db: Session, admin: Session, sessions: Sessions, way: str
+) -> None:
+    db.enqueue(subject=PERSON, tenant_id="acme")
+    token = db.claim_one(db.worker()).row["subject"]
+    acme = sessions.tenant("acme")
+
+    with acme.transaction():
+        ADD[way](acme, token)
+
+    added = (
+        "select subject from ostinato_data.job where tenant_id = 'acme'"
+        " union all select subject from ostinato_data.event where tenant_id = 'acme'"
+    )
+    rows = [row["subject"] for row in admin.rows(added)]
+    assert len(rows) == 2
+    assert len(set(rows)) == 1
+
+
+def test_a_tenant_hashes_nothing_by_itself(sessions: Sessions) -> None:
+    with pytest.raises(errors.InsufficientPrivilege):
+        sessions.tenant("acme").rows("select ostinato_internal.subject_hash('globex', %s)", PERSON)
 
 
 def test_a_running_job_is_asked_to_stop_and_blanked_by_the_next_call(db: Session, admin: Session) -> None:

@@ -15,6 +15,8 @@ OPEN_DEFINERS = {
     "own_lanes": "counts lanes, and names no tenant but own_tenant()",
     "own_held_jobs": "shows claims of jobs that the policy of `job` shows to the caller",
     "own_found_jobs": "finds jobs of own_tenant() only",
+    "own_found_audit": "finds entries of own_tenant() only",
+    "own_found_actions": "as own_found_audit",
     "own_limits": "shows which limits of the caller's own queue are reached, and no job",
     "own_cancel_job": "check_job refuses a job of another tenant",
     "own_retry_job": "check_job refuses a job of another tenant",
@@ -24,12 +26,12 @@ OPEN_DEFINERS = {
     "own_emit_events": "emits events of own_tenant() only",
     "record": "writes an entry of the audit, a tenant's always as its own",
     "own_erase_subject": "erases a subject of own_tenant() only",
-    "subject_hash": "gives a hash away, and not the secret; erasing asks for the tenant too",
     "check_open_kind": "says whether tenants may start a kind or use a queue: no row of a tenant",
     "open_pass": "a pass changes nothing by itself: the guard of the table asks the machine",
     "close_pass": "ends a pass of the same transaction",
 }
 WORKERS_ONLY = {
+    "subject_hash": "gives a hash away, and not the secret; a tenant's subjects are hashed by own_ functions",
     "upkeep_partitions": "makes and drops partitions, which only an owner may",
     "upkeep_logs": "makes and drops partitions, which only an owner may",
 }

@@ -46,6 +46,8 @@ DEFINERS = {
     "own_held_jobs": "one claim holds jobs of many tenants",
     "own_lanes": "under its policy a loose index scan walks over the jobs of others",
     "own_found_jobs": "as own_lanes",
+    "own_found_audit": "under its policy an operator of arrays, which is not leakproof, uses no index",
+    "own_found_actions": "as own_found_audit",
     "own_limits": "limits are counted over all tenants",
     "own_cancel_job": "writes tables that tenants only read",
     "own_retry_job": "as own_cancel_job",
@@ -91,6 +93,29 @@ def test_every_table_with_tenants_shows_each_its_own_rows_or_is_closed(admin: Se
         assert not admin.value(
             "select has_any_column_privilege('ostinato_tenant', %s, 'select, insert, update')", f"ostinato_data.{name}"
         ), f"{name} is open to tenants and shows them everything"
+
+
+# Tables that a tenant reads without an index that begins with its tenant_id: each with its reason.
+NOT_BY_TENANT = {
+    "event_log": "found by the id of an event",
+    "ready": "found lane by lane, by own_lanes and own_found_jobs; each lane is that of a tenant",
+    "schedule_fire": "found by the schedule",
+    "transition": "found by the entity and its id, or by the correlation id",
+    "webhook_attempt": "found by the delivery",
+    "webhook_delivery": "found by the endpoint",
+}
+BY_TENANT = (
+    "exists (select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]"
+    " where i.indrelid = c.oid and a.attname = 'tenant_id')"
+)
+READ_BY_TENANTS = "has_any_column_privilege('ostinato_tenant', c.oid, 'select')"
+
+
+def test_what_a_tenant_reads_has_an_index_that_begins_with_the_tenant(admin: Session) -> None:
+    """Under its policy a list without one walks over the rows of all others."""
+    without = tables(admin, f"{HAS_TENANT} and {READ_BY_TENANTS} and not {PARTITION} and not {BY_TENANT}")
+
+    assert set(without) == set(NOT_BY_TENANT)
 
 
 def test_functions_that_run_as_the_owner_are_few_and_pinned(admin: Session) -> None:

@@ -34,6 +34,8 @@ class Carrier(Protocol):
 
 
 NOTHING = Flow(None, None)
+HASHED = "hmac:"
+"""How a subject begins that is a hash already: that of one tenant's person (`erasure.sql`)."""
 
 _current: ContextVar[Flow | Carrier] = ContextVar("flow", default=NOTHING)
 
@@ -56,12 +58,17 @@ def current_correlation() -> str | None:
 
 @contextmanager
 def flow(*, tenant: str | None = None, correlation: str | None = None, subject: str | None = None) -> Iterator[Flow]:
-    """Run a block with a tenant, a correlation id and a subject; what is not given stays."""
+    """Run a block with a tenant, a correlation id and a subject; what is not given stays.
+
+    The hash of a subject does not stay for another tenant: it is that of one tenant's person, and
+    nobody would erase by it there. Name the person again.
+    """
     before = current()
+    about = before.subject if subject is None else subject
+    if subject is None and about is not None and about.startswith(HASHED) and tenant not in {None, before.tenant}:
+        about = None
     inside = Flow(
-        before.tenant if tenant is None else tenant,
-        before.correlation if correlation is None else correlation,
-        before.subject if subject is None else subject,
+        before.tenant if tenant is None else tenant, before.correlation if correlation is None else correlation, about
     )
     token = enter(inside)
     try:

@@ -8,11 +8,9 @@ from ostinato._core.engine import audit, erasure
 from ostinato._core.engine.erasure import Certificate
 from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
-from ostinato._faces.api.job_views import Because
+from ostinato._faces.api.job_views import Because, Subject
 from ostinato._faces.api.permissions import ENGINE_ERASE
 from ostinato._faces.api.views import PREFIX, Checked, View, shows
-
-MAX_SUBJECT = 1_000
 
 router = Router(prefix=PREFIX, tags=["audit"])
 
@@ -20,8 +18,8 @@ router = Router(prefix=PREFIX, tags=["audit"])
 class ErasureRequest(Checked):
     """Whom to erase."""
 
-    subject: str = Field(min_length=1, max_length=MAX_SUBJECT, examples=["customer-7"])
-    """The person, as jobs and events named it."""
+    subject: Subject = Field(examples=["customer-7"])
+    """The person, as jobs and events named it; not a hash (`hmac:…`)."""
     preview: bool = False
     """Only count."""
     keep_live: bool = False

@@ -4,8 +4,9 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field, model_validator
 
+from ostinato._core.base.flow import HASHED
 from ostinato._core.engine.inspect import Attempt, JobDetails, JobSummary, Reason
 from ostinato._core.engine.jobs import Redrive, State
 from ostinato._core.engine.steps import Step
@@ -92,8 +93,20 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _named(value: str) -> str:
+    """Refuse a hash: a caller names the person, and cannot stand for another one by a hash."""
+    if value.startswith(HASHED):
+        raise ValueError(f'begins with "{HASHED}" and so is a hash; name the person as your application does')
+    return value
+
+
 Text = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Because = Annotated[str, Field(min_length=1, max_length=1_000)]
+Subject = Annotated[
+    str,
+    Field(min_length=1, max_length=1_000, json_schema_extra={"not": {"pattern": f"^{HASHED}"}}),
+    AfterValidator(_named),
+]
 Priority = Annotated[int, Field(ge=0, le=32_767), BeforeValidator(_whole)]
 Attempts = Annotated[int, Field(ge=1, le=32_767), BeforeValidator(_whole)]
 Redriven = Annotated[int, Field(ge=1, le=MOST_REDRIVEN), BeforeValidator(_whole)]
@@ -120,8 +133,8 @@ class EnqueueRequest(Checked):
     limit_key: Text | None = Field(default=None, examples=[None])
     """Jobs with the same value share the limits per key of the queue."""
     max_attempts: Attempts | None = Field(default=None, examples=[None])
-    subject: Because | None = Field(default=None, examples=[None])
-    """Whom it is about; only a keyed hash is stored. `POST /erasures` finds it by this."""
+    subject: Subject | None = Field(default=None, examples=[None])
+    """Whom it is about, by name and not as a hash (`hmac:…`); `POST /erasures` finds it by this."""
 
     @model_validator(mode="after")
     def _one_time(self) -> Self:

@@ -28,7 +28,8 @@ grant execute on function
     ostinato.own_alerts, ostinato.own_firings, ostinato_internal.own_lanes, ostinato_internal.own_held_jobs,
     ostinato_internal.own_found_jobs, ostinato_internal.own_limits, ostinato_internal.own_cancel_job,
     ostinato_internal.own_retry_job, ostinato_internal.own_redrive_jobs, ostinato_internal.own_enqueue_job,
-    ostinato_internal.own_enqueue_jobs, ostinato_internal.own_emit_events, ostinato_internal.own_erase_subject
+    ostinato_internal.own_enqueue_jobs, ostinato_internal.own_emit_events, ostinato_internal.own_erase_subject,
+    ostinato_internal.own_found_audit, ostinato_internal.own_found_actions
 to ostinato_worker, ostinato_tenant;
 -- It says whether a tenant may start a kind or use a queue, and no more: no row of a tenant is in it.
 grant execute on function ostinato.check_open_kind to ostinato_worker, ostinato_tenant;
@@ -47,8 +48,9 @@ grant insert (created_at, timed_at, starts_at, ends_at, catch_up_seconds, grace_
 on ostinato_data.schedule to ostinato_tenant;
 -- It writes entries of the audit, a tenant's always as its own; nobody else may write them, or choose their ids.
 grant execute on function ostinato_internal.record to ostinato_worker, ostinato_tenant;
--- It reads the installation's secret, and gives away a hash that only the same tenant and subject have.
-grant execute on function ostinato_internal.subject_hash to ostinato_worker, ostinato_tenant;
+-- It reads the installation's secret, and gives away a hash that only the same tenant and subject have. A tenant's
+-- subjects are hashed by the functions above.
+grant execute on function ostinato_internal.subject_hash to ostinato_worker;
 -- A pass alone changes nothing: the guard of the table asks the machine, and the update is the caller's.
 grant execute on function ostinato.open_pass, ostinato.close_pass to ostinato_worker, ostinato_tenant;
 -- They make and drop partitions, which only an owner may; every worker does it for all.

@@ -100,38 +100,122 @@ begin
 end
 $$;
 
+-- The ids of the newest entries before an id that match every filter (null = any). A target is a name, or the id of a
+-- job (`of_job`): each has an index, and together they would have none.
+create function ostinato_internal.find_audit(
+    by_actor text, of_verb text, of_target text, of_job bigint, since timestamptz, of_tenant text, before bigint,
+    most integer
+) returns setof bigint language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set jit = off set enable_seqscan = off as $$
+begin
+    if of_target is null then
+        return query
+        select e.id from audit_entry e
+        where (by_actor is null or e.actor = by_actor) and (of_verb is null or e.verb = of_verb)
+          and (find_audit.since is null or e.at >= find_audit.since) and (of_tenant is null or e.tenant_id = of_tenant)
+          and (before is null or e.id < before)
+        order by e.id desc limit most;
+        return;
+    end if;
+    return query
+    with about as materialized (  -- few entries are about one job: all of them, so that their index leads
+        select e.id, e.actor, e.verb, e.at from audit_entry e
+        where e.job_ids @> array[of_job] and (of_tenant is null or e.tenant_id = of_tenant)
+    )
+    (select e.id from audit_entry e
+     where e.target = of_target and left(e.target, 200) = left(of_target, 200)  -- as the index has it
+       and (by_actor is null or e.actor = by_actor) and (of_verb is null or e.verb = of_verb)
+       and (find_audit.since is null or e.at >= find_audit.since) and (of_tenant is null or e.tenant_id = of_tenant)
+       and (before is null or e.id < before)
+     order by e.id desc limit most)
+    union
+    select a.id from about a
+    where (by_actor is null or a.actor = by_actor) and (of_verb is null or a.verb = of_verb)
+      and (find_audit.since is null or a.at >= find_audit.since) and (before is null or a.id < before)
+    order by 1 desc limit most;
+end
+$$;
+
+-- The same of the tenant's entries. Under its policy the index by jobs could not lead: a policy comes before every
+-- operator that might tell of a row, as those of arrays might.
+create function ostinato_internal.own_found_audit(
+    by_actor text, of_verb text, of_target text, of_job bigint, since timestamptz, before bigint, most integer
+) returns setof bigint language sql stable security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select ostinato_internal.find_audit($1, $2, $3, $4, $5, ostinato_internal.own_tenant(), $6, $7)
+$$;
+
 -- What operators did, newest first: entries before the id `before` that match every filter (null = any). A target is a
 -- name, or the id of a job. A tenant sees its own. At most 100 jobs of an entry are listed.
 create function ostinato.list_audit(
     actor text default null, verb text default null, target text default null, since timestamptz default null,
     tenant_id text default null, before bigint default null, most integer default 50
 ) returns setof ostinato_data.audit_line language plpgsql stable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
-    v_tenant constant text := ostinato_internal.tenant_filter(list_audit.tenant_id);
-    v_job    constant bigint := substring(list_audit.target from '^\d{1,18}$')::bigint;
+    v_most constant integer := least(greatest(most, 1), 1001);
+    v_job  constant bigint := substring(list_audit.target from '^\d{1,18}$')::bigint;
+    v_ids  bigint[];
 begin
+    if ostinato_internal.sees_all() then
+        v_ids := array(select ostinato_internal.find_audit(
+            list_audit.actor, list_audit.verb, list_audit.target, v_job, list_audit.since, list_audit.tenant_id,
+            list_audit.before, v_most));
+    elsif list_audit.tenant_id is null or list_audit.tenant_id = ostinato_internal.own_tenant() then
+        v_ids := array(select ostinato_internal.own_found_audit(
+            list_audit.actor, list_audit.verb, list_audit.target, v_job, list_audit.since, list_audit.before, v_most));
+    end if;
     return query
     select e.id, e.at, e.actor, e.actor_type, e.key_id, e.verb, e.noun, e.target, e.count, e.reason, e.tenant_id,
            e.correlation_id, e.login, e.program, e.job_ids[1:100], e.filter, e.detail
-    from audit_entry e
-    where (list_audit.actor is null or e.actor = list_audit.actor)
-      and (list_audit.verb is null or e.verb = list_audit.verb)
-      and (list_audit.target is null or e.target = list_audit.target or e.job_ids @> array[v_job])
-      and (list_audit.since is null or e.at >= list_audit.since) and (v_tenant is null or e.tenant_id = v_tenant)
-      and (list_audit.before is null or e.id < list_audit.before)
-    order by e.id desc limit least(greatest(most, 1), 1001);
+    from audit_entry e where e.id = any (v_ids) order by e.id desc;
 end
+$$;
+
+-- The ids of the first actions on some jobs, and of those of a correlation id.
+create function ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer)
+returns setof bigint language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set jit = off set enable_seqscan = off as $$
+begin
+    return query
+    with about as materialized (  -- as in find_audit
+        select e.id from audit_entry e where e.job_ids && ids and (of_tenant is null or e.tenant_id = of_tenant)
+    ), part as materialized (
+        select e.id from audit_entry e
+        where e.correlation_id = of_correlation and (of_tenant is null or e.tenant_id = of_tenant)
+    )
+    select a.id from about a union select p.id from part p order by 1 limit most;
+end
+$$;
+
+-- The same of the tenant's entries; see own_found_audit.
+create function ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer)
+returns setof bigint language sql stable security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select ostinato_internal.find_actions($1, $2, ostinato_internal.own_tenant(), $3)
 $$;
 
 -- The actions of operators on some jobs, and those of a correlation id, as lines of the trail.
 create function ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer)
-returns setof ostinato_data.trail_line language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+returns setof ostinato_data.trail_line language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+    v_ids bigint[];
+begin
+    if ostinato_internal.sees_all() then
+        v_ids := array(select ostinato_internal.find_actions(ids, trail_of_actions.correlation_id, null, most));
+    else
+        v_ids := array(select ostinato_internal.own_found_actions(ids, trail_of_actions.correlation_id, most));
+    end if;
+    return query
     select e.at, 7::smallint, 'action', e.verb || ' ' || e.noun, 'recorded', e.tenant_id,
            case when cardinality(e.job_ids) = 1 then e.job_ids[1] end, null::integer, e.id::text,
            json_build_object('by', e.actor, 'key_id', e.key_id, 'count', e.count, 'reason', e.reason,
                              'target', case when e.job_ids is null then e.target end)
-    from audit_entry e where e.job_ids && $1 or e.correlation_id = $2 order by e.id limit $3
+    from audit_entry e where e.id = any (v_ids);
+end
 $$;

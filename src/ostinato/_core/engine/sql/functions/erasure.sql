@@ -8,6 +8,10 @@
 -- webhooks have the subject of what they come from (base/flow.py). It travels as 'hmac:<hex>', so that no worker needs
 -- to know the subject itself.
 --
+-- A hash is that of one tenant, and every look-up asks for the tenant of the erasure beside it: whoever has read the
+-- hash of another tenant's person, in a backup for example, reaches nothing with it. A tenant names people; a hash it
+-- may only hand on, from a job of its own, and not erase by.
+--
 -- Jobs that still wait are cancelled, dead letters too; running ones are asked to stop, and are blanked by a later
 -- call: the certificate says `complete` only when nothing is left. With `keep_live` jobs that wait or run are left
 -- alone, and counted. It is safe to repeat: what was blanked has no subject any more, and is not retried or replayed.
@@ -23,7 +27,8 @@ create function ostinato.subject(given text) returns text language sql stable as
 $$;
 
 -- The hash of a subject of a tenant: 16 bytes of HMAC-SHA-256 with the installation's secret. One that is a hash
--- already, 'hmac:' and 32 hex digits, stays as it is.
+-- already, 'hmac:' and 32 hex digits, stays as it is: for a tenant only if a job of its own has it, as that of a
+-- handler has which acts as the tenant of its job.
 create function ostinato_internal.subject_hash(tenant_id text, subject text) returns bytea language plpgsql
 security definer set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -31,7 +36,14 @@ declare
     v_hash   bytea;
 begin
     if subject ~ '^hmac:[0-9a-f]{32}$' then
-        return decode(right(subject, 32), 'hex');
+        v_hash := decode(right(subject, 32), 'hex');
+        if ostinato.acting_tenant() is not null and not exists (
+            select from job j where j.subject = v_hash and j.tenant_id = subject_hash.tenant_id) then
+            perform ostinato_internal.refuse_hash();
+        end if;
+        return v_hash;
+    elsif starts_with(subject, 'hmac:') and ostinato.acting_tenant() is not null then
+        perform ostinato_internal.refuse_hash();
     end if;
     if length(subject) not between 1 and 1000 then
         raise exception using errcode = 'OS400',
@@ -47,6 +59,16 @@ begin
     v_hash := substring(sha256(v_secret.outer_pad || sha256(
         v_secret.inner_pad || convert_to(tenant_id || e'\x1f' || subject, 'UTF8'))) for 16);
     return v_hash;
+end
+$$;
+
+-- Refuses a subject that a tenant gives as a hash. The text itself is not repeated: errors are logged.
+create function ostinato_internal.refuse_hash() returns void language plpgsql as $$
+begin
+    raise exception using errcode = 'OS400',
+        message = 'a subject that begins with "hmac:" is a hash, and a tenant names the person',
+        detail = json_build_object('field', 'subject', 'prefix', 'hmac:'),
+        hint = 'Name the person as your application does: an id, a number, an address.';
 end
 $$;
 
@@ -133,6 +155,9 @@ begin
         raise exception using errcode = 'OS404', message = format('there is no tenant %L here', tenant_id),
             detail = json_build_object('tenant_id', tenant_id), hint = 'Leave the tenant out: it is your own.';
     end if;
+    if starts_with(subject, 'hmac:') then
+        perform ostinato_internal.refuse_hash();
+    end if;
     return ostinato_internal.erase_subject(tenant_id, subject, preview, keep_live, most);
 end
 $$;
@@ -156,8 +181,12 @@ begin
         lock table only ostinato_data.job in share update exclusive mode;
         perform pg_advisory_xact_lock(hashtextextended('ostinato.upkeep_logs', 0));
     end if;
-    v_found.job_ids := array(select j.id from job j where j.subject = v_hash order by j.id limit v_most + 1);
-    v_events := array(select e.id from event e where e.subject = v_hash order by e.id limit v_most + 1);
+    v_found.job_ids := array(
+        select j.id from job j where j.subject = v_hash and j.tenant_id = erase_subject.tenant_id
+        order by j.id limit v_most + 1);
+    v_events := array(
+        select e.id from event e where e.subject = v_hash and e.tenant_id = erase_subject.tenant_id
+        order by e.id limit v_most + 1);
     v_found.complete := greatest(cardinality(v_found.job_ids), cardinality(v_events)) <= v_most;
     v_found.job_ids := v_found.job_ids[1:v_most];
     v_events := v_events[1:v_most];
@@ -204,7 +233,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_now      constant timestamptz := ostinato_internal.real_clock();
     v_messages constant bigint[] := array(
-        select m.id from webhook_message m where m.subject = blank_subject.hash and not exists (
+        select m.id from webhook_message m
+        where m.subject = blank_subject.hash and m.tenant_id = blank_subject.tenant_id and not exists (
             select from webhook_delivery d where d.message_id = m.id and d.job_id = any (running)));
     v_sent     constant bigint[] := array(select d.id from webhook_delivery d where d.message_id = any (v_messages));
     v_counts   json;
@@ -217,7 +247,9 @@ begin
         'step', (select count(*) from step s where s.job_id = any (jobs) and s.result is not null),
         'event', cardinality(events), 'webhook_message', cardinality(v_messages),
         'webhook_attempt', (select count(*) from webhook_attempt a where a.delivery_id = any (v_sent)),
-        'idempotency', (select count(*) from idempotency i where i.subjects @> array[blank_subject.hash]));
+        'idempotency', (
+            select count(*) from idempotency i
+            where i.subjects @> array[blank_subject.hash] and i.tenant_id = blank_subject.tenant_id));
     if preview then
         return v_counts;
     end if;
@@ -243,7 +275,7 @@ begin
         answer = case when json_typeof(i.answer) = 'object' and i.answer ->> 'status' is not null
             then json_build_object('status', 410, 'headers', json_build_array(), 'body',
                 '{"code":"erased","message":"The answer was erased with the person that it was about."}') end
-    where i.subjects @> array[blank_subject.hash];
+    where i.subjects @> array[blank_subject.hash] and i.tenant_id = blank_subject.tenant_id;
     return v_counts;
 end
 $$;

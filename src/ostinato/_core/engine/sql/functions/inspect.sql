@@ -64,7 +64,8 @@ create function ostinato_internal.own_lanes() returns table (queue text, priorit
 language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.queue, l.priority, l.tenant_id from ostinato_internal.waiting_lanes(null, ostinato_internal.own_tenant()) l
-    where exists (select from ready r where (r.queue, r.priority, r.tenant_id) = (l.queue, l.priority, l.tenant_id))
+    cross join lateral (  -- the limit keeps it a probe of each lane, whatever the statistics say
+        select from ready r where (r.queue, r.priority, r.tenant_id) = (l.queue, l.priority, l.tenant_id) limit 1) r
 $$;
 
 -- The jobs that workers hold: some of them, or all (null).
@@ -191,7 +192,8 @@ end
 $$;
 
 -- The ids of a page of jobs that are done or cancelled. With a filter the newest outcomes are tried first; if these are
--- not enough the filter is rare, and then the jobs are searched: to step over one there is cheaper.
+-- not enough the filter is rare, and then the jobs are searched: to step over one there is cheaper. The jobs of a
+-- tenant have an index of their own, so these are searched at once: the newest outcomes may all be those of others.
 create function ostinato_internal.find_ended(
     in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer
 ) returns setof bigint language plpgsql stable
@@ -203,16 +205,18 @@ declare
     v_tried constant integer := case when not v_any then 20000 end;
     v_ids   bigint[];
 begin
-    v_ids := array(
-        select o.job_id from (
-            select l.job_id, l.attempt from outcome l where l.outcome = in_state and l.job_id < before
-            order by l.job_id desc limit v_tried) o
-        -- Subqueries that cannot become joins: the outcomes must lead, from `before` backwards.
-        where case when v_any or (
-                       select (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
-                              and (of_tenant is null or j.tenant_id = of_tenant) from job j where j.id = o.job_id)
-                   then ostinato_internal.was_last(o.job_id, o.attempt, in_state) end
-        limit most);
+    if of_tenant is null or of_tenant = 'default' then  -- job_tenant has no entries of that tenant
+        v_ids := array(
+            select o.job_id from (
+                select l.job_id, l.attempt from outcome l where l.outcome = in_state and l.job_id < before
+                order by l.job_id desc limit v_tried) o
+            -- Subqueries that cannot become joins: the outcomes must lead, from `before` backwards.
+            where case when v_any or (
+                           select (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
+                                  and (of_tenant is null or j.tenant_id = of_tenant) from job j where j.id = o.job_id)
+                       then ostinato_internal.was_last(o.job_id, o.attempt, in_state) end
+            limit most);
+    end if;
     if v_any or cardinality(v_ids) = most then
         return query select unnest(v_ids);
         return;

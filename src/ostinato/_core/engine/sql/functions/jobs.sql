@@ -129,19 +129,18 @@ begin
             unique_states, max_attempts, limit_scope, subject);
     end if;
     -- Each look and each call costs a single enqueue a part of its time: only what may be wrong is checked to the end.
-    if v_queue is null or v_priority is null then
-        select coalesce(v_queue, k.queue, 'default'), coalesce(v_priority, k.priority, 0), k.secret_args
-        into v_queue, v_priority, v_secret from (values (1)) one left join kind k on k.name = enqueue_job.kind;
-        if v_secret <> '{}' then
-            perform ostinato_internal.check_secret_args(enqueue_job.kind, enqueue_job.args, v_secret);
-        end if;
-    end if;
+    -- The kind is looked at also when the caller gives all its defaults: it says which arguments are secret.
+    select coalesce(v_queue, k.queue, 'default'), coalesce(v_priority, k.priority, 0), k.secret_args
+    into v_queue, v_priority, v_secret from (values (1)) one left join kind k on k.name = enqueue_job.kind;
     if (length(enqueue_job.kind) between 1 and ostinato_internal.longest_name()
         and length(v_tenant) between 1 and ostinato_internal.longest_name()
         and length(v_queue) between 1 and ostinato_internal.longest_name()
         and json_typeof(enqueue_job.args) = 'object' and octet_length(v_args) <= ostinato_internal.most_bytes()
         and strpos(v_args, '\u') = 0) is not true then
         perform ostinato_internal.check_parts(enqueue_job.kind, v_tenant, v_args, v_queue);
+    end if;
+    if v_secret <> '{}' then
+        perform ostinato_internal.check_secret_args(enqueue_job.kind, enqueue_job.args, v_secret);
     end if;
     perform ostinato_internal.check_options(v_priority, enqueue_job.max_attempts, enqueue_job.run_at,
                                             enqueue_job.limit_key, v_part_of, enqueue_job.limit_scope);

@@ -762,12 +762,12 @@ end
 $$;
 
 -- The schedules whose next slots come first, of the tenant that asks or of all (null). They are found by their time, so
--- it costs as much with a million of them.
+-- it costs as much with a million of them; those of a tenant by an index of its own.
 create function ostinato.upcoming_schedules(tenant_id text default null, most integer default 10)
 returns table (tenant_id text, name text, kind text, zone text, next_at timestamptz, slot_local timestamp)
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select s.tenant_id, s.name, s.kind, (s.recurrence).zone, d.next_at, d.slot_local
     from schedule_due d join schedule s on s.id = d.schedule_id
-    where $1 is null or s.tenant_id = $1
+    where $1 is null or d.tenant_id = $1
     order by d.next_at limit ostinato_internal.page_size($2)
 $$;
