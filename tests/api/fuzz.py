@@ -48,6 +48,7 @@ def fuzz(
 
     `below`: only operations whose path matches; `without`: all checks but these.
     """
+    assert database.api_url is not None, "the API would be connected as the worker"
     config = folder / "schemathesis.toml"
     config.write_text(f'[auth.openapi.key]\nbearer = "{key}"\n')
     options = [

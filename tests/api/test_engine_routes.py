@@ -605,7 +605,7 @@ async def test_two_tenants_work_side_by_side_over_a_real_socket(
     database = Database(api_urls.worker, api_urls.admin, api_urls.worker, server=shared_server, api_url=api_urls.api)
     texts = {tenant: await api.key(tenant, "ops") for tenant in ("acme", "other")}
     with serving(Parts(database, Settings(), apps=(APP,))) as url:
-        async with httpx.AsyncClient(base_url=url + ENGINE) as http:
+        async with httpx.AsyncClient(base_url=url + ENGINE, timeout=60, trust_env=False) as http:
             added = {}
             for tenant, text in texts.items():
                 headers = {"Authorization": f"Bearer {text}"}

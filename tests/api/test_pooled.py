@@ -13,8 +13,9 @@ from ostinato._faces.api.parts import Parts
 from tests import bouncer
 from tests.api import shop
 from tests.api.conftest import Api
+from tests.needs import needs
 
-pytestmark = pytest.mark.skipif(bouncer.program() is None, reason="PgBouncer is not installed")
+pytestmark = needs("pgbouncer", here=bouncer.program() is not None, reason="PgBouncer is not installed")
 
 
 @pytest.fixture

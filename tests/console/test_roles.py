@@ -2,12 +2,19 @@
 
 import pytest
 
+from ostinato._core.base.settings import Settings
+from ostinato._core.db.embedded import Urls
 from ostinato._core.engine import queues
 from ostinato._core.engine.inspect import list_queues, show_job
+from ostinato._core.runtime.testing import KEY
 from tests.api.conftest import Api
+from tests.console import hostile
 from tests.console.conftest import Console
 
-HOSTILE = "<script>alert('x')</script>"
+
+@pytest.fixture
+def api_settings() -> Settings:
+    return Settings(secret_key=KEY)
 
 
 async def enqueue(api: Api, tenant: str, card: str = "secret-card") -> int:
@@ -102,15 +109,38 @@ async def test_only_an_administrator_sees_the_keys(console: Console) -> None:
     assert "ost_" in await (await console.visitor("acme", "admin")).text("/access")
 
 
-async def test_text_that_others_chose_is_never_a_part_of_the_page(console: Console, api: Api) -> None:
-    job = await enqueue(api, "acme", HOSTILE)
-    await api.worker.enqueue(HOSTILE, {}, queue=HOSTILE[:60], tenant="acme")
-    visitor = await console.visitor("acme", "admin", subject="<img src=x onerror=alert(1)>")
+@pytest.mark.parametrize("more", [(), ("installation",)], ids=["its tenant", "the installation"])
+async def test_text_that_others_chose_is_never_a_part_of_the_page(
+    console: Console, api: Api, api_urls: Urls, more: tuple[str, ...]
+) -> None:
+    planted = await hostile.plant(api, api_urls)
+    visitor = await console.visitor(hostile.TENANT, "admin", *more, subject=hostile.script("visitor"))
+    pages = hostile.pages(planted) | (hostile.one_event(planted) if more else {})
+    too_long = await visitor.get("/find", q=hostile.script("asked") * 99)
 
-    for path in ("/", "/jobs", f"/jobs/{job}", "/queues", "/access", f"/trail/{HOSTILE}", f"/find?q={HOSTILE * 99}"):
-        page = (await visitor.get(path)).text
-        assert "<script>" not in page
-        assert "<img src=x" not in page
+    found = {path: await visitor.get(path) for path in pages}
+
+    assert {path: page.status_code for path, page in found.items()} == dict.fromkeys(pages, 200)
+    assert [path for path, page in found.items() if "<script>" in page.text] == []
+    bare = {
+        path: missing
+        for path, texts in pages.items()
+        if (missing := {text for text in {*texts, hostile.shown("visitor")} if text not in found[path].text})
+    }
+    assert bare == {}
+    assert "<script>" not in too_long.text
+
+
+@pytest.mark.xfail(reason="the page asks for deliveries, which a tenant may not see: 500")
+async def test_a_tenant_sees_an_event_of_its_own(console: Console, api: Api, api_urls: Urls) -> None:
+    planted = await hostile.plant(api, api_urls)
+    visitor = await console.visitor(hostile.TENANT, "admin")
+
+    ((path, texts),) = hostile.one_event(planted).items()
+    page = await visitor.get(path)
+
+    assert page.status_code == 200
+    assert {text for text in texts if text not in page.text} == set()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from ostinato._core.db.cluster import Cluster
 from ostinato._core.db.embedded import Server
 from ostinato._core.db.osuser import OsUser, let_in
 from ostinato._core.engine.schema import install
+from tests.needs import lacking, needs
 from tests.waiting import until
 
 ROOT = os.geteuid() == 0
@@ -135,7 +136,7 @@ def test_the_socket_is_closed_to_others(server: Server) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-@pytest.mark.skipif(not ROOT, reason="needs root to become somebody else")
+@needs("root", here=ROOT, reason="needs root to become somebody else")
 def test_another_user_of_the_machine_cannot_log_in(server: Server) -> None:
     entry = pwd.getpwnam("nobody")
     folder = server.cluster.socket_dir()
@@ -154,7 +155,7 @@ def test_another_user_of_the_machine_cannot_log_in(server: Server) -> None:
             check=False,
         )
     except PermissionError:
-        pytest.skip("psql is out of reach for another user")
+        lacking("root", "psql is out of reach for another user")
     finally:
         for path in opened:
             path.chmod(0o700)
@@ -497,7 +498,7 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     if not ROOT or subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        pytest.skip("needs the right to mount a small disk")
+        lacking("disk", "needs the right to mount a small disk")
     try:
         yield folder
     finally:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import lacking
+
 ROOT = Path(__file__).parents[2]
 BINARIES = Path("/usr/lib/postgresql/15/bin")
 
@@ -34,7 +36,7 @@ def proofs() -> list[str]:
 @pytest.mark.proof
 def test_the_proofs_of_coordination_hold_on_the_oldest_server(tmp_path: Path) -> None:
     if not (BINARIES / "postgres").exists():
-        pytest.skip("PostgreSQL 15 is not installed")
+        lacking("postgresql-15", "PostgreSQL 15 is not installed")
     chosen = proofs()
     options = ["-p", "tests.db.oldest", "-p", "no:cacheprovider", "-m", "not slow"]
     ended = subprocess.run(

@@ -16,6 +16,7 @@ from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.pool import Pool, connect, transaction
 from tests import bouncer
 from tests.db.conftest import Make
+from tests.needs import lacking
 
 TABLE = "create table ostinato_data.thing (id int);"
 GRANT = "grant all on ostinato_data.thing to ostinato_worker;"
@@ -43,7 +44,7 @@ def folder_of(major: int) -> Path | None:
 def older(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = folder_of(request.param)
     if folder is None:
-        pytest.skip(f"PostgreSQL {request.param} is not installed")
+        lacking(f"postgresql-{request.param}", f"PostgreSQL {request.param} is not installed")
     with embedded.start(tmp_path_factory.mktemp("older"), binaries=folder) as running:
         yield running
 
@@ -105,7 +106,7 @@ class Pooled(NamedTuple):
 def pooled(server: Server, urls: Urls) -> Iterator[Pooled]:
     """PgBouncer in transaction mode, with fewer connections to the server than clients."""
     if bouncer.program() is None:
-        pytest.skip("pgbouncer is not installed")
+        lacking("pgbouncer", "PgBouncer is not installed")
     with bouncer.own_folder() as folder, bouncer.in_front_of(server, folder, connections=2) as port:
         worker = bouncer.through(urls.worker, port)
         yield Pooled(worker, worker.replace("ostinato_worker@", "ostinato_owner@"))

@@ -160,12 +160,14 @@ def test_no_log_line_metric_or_error_tells_of_a_person_or_a_secret(demo: Demo) -
         walk.enrichment()
         walk.watchfolder()
         walk.engine()
-        found = {"the log": demo.up.stderr, "metrics": api.get("/metrics").text, "errors": "\n".join(walk.errors)}
+        metrics = httpx.get(demo.ready["metrics"], trust_env=False, timeout=60).text
+        found = {"the log": demo.up.stderr, "metrics": metrics, "errors": "\n".join(walk.errors)}
     secrets = (demo.folder / ".ostinato" / "secret.key").read_text().split()
     password = (demo.folder / ".ostinato" / "superuser.pgpass").read_text().strip().rpartition(":")[2]
 
     assert len(walk.errors) > 10
     assert "tour.poison" in found["the log"]
+    assert "ostinato_" in found["metrics"]
     assert canary.told({"a control": f"{canary.NAME} called"}) != []
     assert canary.told(found, (*canary.PLANTED, key.rpartition("_")[2], *secrets, password)) == []
 
@@ -326,7 +328,7 @@ def test_at_a_terminal_a_link_on_a_line_of_its_own_opens_the_console_once(shell:
         lines = terminal.reads_until("ready http://").splitlines()
         (link,) = [line for line in lines if "/console/enter?ticket=" in line]
         page, _, ticket = link.partition("?ticket=")
-        first, second = (httpx.post(page, data={"ticket": ticket}) for _ in range(2))
+        first, second = (httpx.post(page, data={"ticket": ticket}, timeout=60, trust_env=False) for _ in range(2))
         terminal.types("\x03")
         assert terminal.process.wait() == 0
 

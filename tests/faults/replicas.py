@@ -130,7 +130,13 @@ class Standby:
 
     def urls(self, urls: Urls) -> Urls:
         """The addresses of a database, on this server."""
-        return Urls(*(self.url(each) for each in (urls.admin, urls.owner, urls.worker, urls.tenant)))
+        return Urls(
+            admin=self.url(urls.admin),
+            owner=self.url(urls.owner),
+            worker=self.url(urls.worker),
+            tenant=self.url(urls.tenant),
+            api=self.url(urls.api),
+        )
 
     def promote(self) -> None:
         """Make it the primary, as whoever watches over the servers does."""

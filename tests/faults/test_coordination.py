@@ -35,7 +35,7 @@ from ostinato._core.runtime.testing import KEY
 from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import Engine
 from tests import bouncer
-from tests.faults.site import say
+from tests.needs import lacking
 from tests.runtime.lab import Lab
 from tests.runtime.receiver import Receiver, Reply
 from tests.slow import first_only
@@ -53,8 +53,7 @@ _names = itertools.count(1)
 @pytest.fixture(scope="module")
 def port(server: Server) -> Iterator[int]:
     if bouncer.program() is None:
-        say("PgBouncer is not installed: coordination through it was not tested.")
-        pytest.skip("PgBouncer is not installed")
+        lacking("pgbouncer", "PgBouncer is not installed: coordination through it is not tested")
     with bouncer.own_folder() as folder, bouncer.in_front_of(server, folder) as running:
         yield running
 
@@ -62,8 +61,7 @@ def port(server: Server) -> Iterator[int]:
 @pytest.fixture(scope="module")
 def oldest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if not (BINARIES / "postgres").exists():
-        say("PostgreSQL 15 is not installed: coordination on it was not tested.")
-        pytest.skip("PostgreSQL 15 is not installed")
+        lacking("postgresql-15", "PostgreSQL 15 is not installed: coordination on it is not tested")
     with embedded.start(tmp_path_factory.mktemp("oldest"), binaries=BINARIES) as running:
         urls = running.create_database("template_15")
         asyncio.run(migrate.migrate(urls.admin, [ENGINE]))

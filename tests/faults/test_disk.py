@@ -1,7 +1,6 @@
 """A disk that is full: work stops, nothing that was acknowledged is lost, and it goes on after."""
 
 import asyncio
-import os
 import shutil
 import subprocess
 import tempfile
@@ -15,7 +14,8 @@ from ostinato._core.db import embedded, migrate
 from ostinato._core.db.embedded import Server
 from ostinato._core.engine.schema import ENGINE
 from tests.faults.replicas import copied, copy
-from tests.faults.site import Site, eventually, say
+from tests.faults.site import Site, eventually
+from tests.needs import lacking
 
 SIZE_MB = 360
 
@@ -32,8 +32,7 @@ def disk() -> Iterator[Path]:
     )
     if mounted.returncode != 0:
         folder.rmdir()
-        say(f"No disk of its own could be made, so a full one was not tested: {mounted.stderr}")
-        pytest.skip("mounting a small disk is not allowed here")
+        lacking("disk", f"no small disk can be mounted, so a full one is not tested: {mounted.stderr.strip()}")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
     folder.rmdir()
@@ -60,7 +59,6 @@ def fill(disk: Path) -> Path:
 
 
 @pytest.mark.proof
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
 def test_a_full_disk_of_the_log_crashes_the_server_and_loses_nothing(seed: Path, disk: Path, tmp_path: Path) -> None:
     """Without room for its log PostgreSQL can only stop; what it acknowledged is in the log already."""
     with copied(seed) as server, Site(server, server.urls(), tmp_path) as site:
@@ -101,7 +99,6 @@ def test_a_full_disk_of_the_log_crashes_the_server_and_loses_nothing(seed: Path,
 
 
 @pytest.mark.proof
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
 def test_a_full_disk_stops_work_and_loses_nothing(small: Server, disk: Path, tmp_path: Path) -> None:
     urls = small.urls()
     asyncio.run(migrate.migrate(urls.admin, [ENGINE]))

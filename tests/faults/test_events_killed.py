@@ -14,6 +14,7 @@ from ostinato.lab.torture.crew import Hand
 from tests import bouncer
 from tests.faults.site import Site, eventually, say
 from tests.faults.telling import Telling, telling
+from tests.needs import lacking
 from tests.proxy import Fault, between
 from tests.runtime.receiver import Reply, silence
 from tests.slow import first_only
@@ -31,8 +32,7 @@ def told(request: pytest.FixtureRequest, server: Server, site: Site) -> Iterator
             yield made
         return
     if bouncer.program() is None:
-        say("PgBouncer is not installed: events that pass through it were not tested.")
-        pytest.skip("PgBouncer is not installed")
+        lacking("pgbouncer", "PgBouncer is not installed: events that pass through it are not tested")
     with (
         bouncer.own_folder() as folder,
         # A process that is stopped in a transaction keeps its connection from all others.

@@ -20,7 +20,8 @@ from ostinato._core.engine import jobs
 from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
 from tests import bouncer
-from tests.faults.site import Site, say
+from tests.faults.site import Site
+from tests.needs import lacking
 from tests.runtime.lab import Lab, counted, forever, listens
 from tests.slow import first_only
 from tests.waiting import until_async
@@ -43,8 +44,7 @@ def database(request: pytest.FixtureRequest, site: Site) -> Database:
     if mode == "direct":
         return Database(url=direct, admin_url=site.urls.admin, listen_url=direct)
     if bouncer.program() is None:
-        say("PgBouncer is not installed: the pooled ways to connect were not tested.")
-        pytest.skip("PgBouncer is not installed")
+        lacking("pgbouncer", "PgBouncer is not installed: the pooled ways to connect are not tested")
     url = bouncer.through(direct, request.getfixturevalue("port"))
     listen = direct if mode == "pooled, direct listen" else None
     return Database(url=url, admin_url=site.urls.admin, listen_url=listen, pooled=True)
@@ -197,8 +197,7 @@ def test_worker_processes_die_and_others_take_over(site: Site, database: Databas
 @pytest.mark.proof
 def test_a_pooler_that_is_started_again_is_found_again(server: Server, site: Site) -> None:
     if bouncer.program() is None:
-        say("PgBouncer is not installed: its restart was not tested.")
-        pytest.skip("PgBouncer is not installed")
+        lacking("pgbouncer", "PgBouncer is not installed: its restart is not tested")
     with bouncer.own_folder() as folder, bouncer.in_front_of(server, folder) as port:
         crew = site.crew(bouncer.through(site.urls.worker, port), pooled="true")
         site.ready(crew.start())

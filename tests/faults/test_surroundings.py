@@ -9,8 +9,9 @@ import psycopg
 import pytest
 
 from ostinato._core.db.embedded import Server
-from tests.faults.site import Site, eventually, say
+from tests.faults.site import Site, eventually
 from tests.faults.talking import doctor
+from tests.needs import lacking
 
 FAKETIME = shutil.which("faketime")
 ALIVE: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 60}
@@ -35,8 +36,7 @@ def test_a_handler_that_takes_all_memory_fails_and_the_others_do_not_notice(site
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that says how far off the clock of a worker is; workers that are started now read it."""
     if FAKETIME is None:
-        say("faketime is not installed, so a worker with a wrong clock was not tested")
-        pytest.skip("faketime is not installed")
+        lacking("faketime", "faketime is not installed: a worker with a wrong clock is not tested")
     library = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
     file = tmp_path / "clock"
     file.write_text("+0")
@@ -70,7 +70,7 @@ def test_a_worker_whose_clock_jumps_an_hour_does_its_work_as_before(site: Site, 
 def small_queue(server: Server, site: Site) -> Iterator[Site]:
     """A server whose queue of notifications holds as little as it may."""
     if server.version < 17:
-        pytest.skip("the size of the queue cannot be set before PostgreSQL 17")
+        lacking("postgresql-17", "the size of the queue cannot be set before PostgreSQL 17")
     site.rows("alter system set max_notify_queue_pages = 64")
     server.restart()
     yield site

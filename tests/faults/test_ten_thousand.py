@@ -31,7 +31,7 @@ def test_ten_thousand_requests_to_all_applications_break_no_promise_of_the_docum
     apps = installed_apps()
     urls = server.create_database("ten_thousand")
     asyncio.run(migrate.migrate(urls.admin, components(apps)))
-    database = Database(urls.worker, urls.admin, urls.worker, server=server)
+    database = Database(urls.worker, urls.admin, urls.worker, server=server, api_url=urls.api)
 
     cases = fuzz(
         database,

@@ -11,7 +11,8 @@ from ostinato._core.engine import inspect, jobs
 from ostinato._core.engine.jobs import NewJob
 from ostinato._core.runtime.database import Database
 from tests import bouncer
-from tests.faults.site import Site, say
+from tests.faults.site import Site
+from tests.needs import lacking
 from tests.opened import OPEN, opened
 
 ROUNDS = 125
@@ -21,8 +22,7 @@ CLIENTS = 8
 @pytest.mark.proof
 async def test_a_thousand_interleaved_transactions_of_two_tenants_leak_nothing(server: Server, site: Site) -> None:
     if bouncer.program() is None:
-        say("PgBouncer is not installed: tenants that share its connections were not tested.")
-        pytest.skip("PgBouncer is not installed")
+        lacking("pgbouncer", "PgBouncer is not installed: tenants that share its connections are not tested")
     with psycopg.connect(site.urls.admin, autocommit=True) as admin:
         admin.execute(OPEN, opened("app.task"))
     with bouncer.own_folder() as folder, bouncer.in_front_of(server, folder) as port:

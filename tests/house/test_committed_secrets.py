@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.house.source import ROOT
+from tests.needs import needs
 
 KNOWN = Path(__file__).with_name("made_up_secrets.txt")
 SKIPPED = ("requirements/", "docs/reference/", "tests/house/made_up_secrets.txt", "tests/schema.snapshot.sql")
@@ -55,7 +56,7 @@ def mark(path: Path, secret: str) -> str:
     return f"{hashlib.sha256(secret.encode()).hexdigest()[:16]} {path.relative_to(ROOT)}"
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
+@needs("clone", here=(ROOT / ".git").exists(), reason="this is no clone")
 def test_nothing_that_looks_like_a_secret_is_committed() -> None:
     known = set(KNOWN.read_text(encoding="utf-8").split("\n"))
     found = {

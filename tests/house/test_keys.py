@@ -103,13 +103,18 @@ WRITTEN_TABLES = f"""
       and (has_any_column_privilege('ostinato_tenant', t.oid, 'insert, update')
            or has_table_privilege('ostinato_tenant', t.oid, 'delete, truncate, trigger'))
 """
-# Rows of tenants that tenants are let in to are shown by the tenant that the transaction names.
+# Rows of tenants that tenants are let in to are shown, and written, by the tenant that the transaction names: so says
+# each policy of theirs, of the API and of everybody (0), because one that lets in is enough.
+OWN_TENANT = "NULLIF(current_setting(''app.tenant_id''::text, true), ''''::text))"
 UNDIVIDED_TABLES = f"""
     select t.name from ({TABLES}) t
     where t.tenant is not null and has_any_column_privilege('ostinato_tenant', t.oid, 'select, insert, update')
       and not coalesce((
-          select bool_and(pg_get_expr(p.polqual, p.polrelid) ~ 'tenant_id = .*app.tenant_id') from pg_policy p
-          where p.polrelid = t.oid and 'ostinato_tenant'::regrole = any (p.polroles)), false)
+          select bool_and(starts_with(ltrim(said, '('), 'tenant_id = {OWN_TENANT}') and said not like '% OR %')
+          from pg_policy p, unnest(array[
+              pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)]) said
+          where p.polrelid = t.oid and said is not null
+            and p.polroles && array[0, 'ostinato_tenant'::regrole, 'ostinato_api'::regrole]::oid[]), false)
 """
 
 
@@ -197,8 +202,26 @@ def test_tables_with_tenants_show_each_its_own_rows(catalogue: psycopg.Connectio
             ),
             "rounds.bad",
         ),
+        (UNDIVIDED_TABLES, "create policy leak on rounds.comments using (true)", "rounds.comments"),
+        (UNDIVIDED_TABLES, "create policy leak on rounds.comments to ostinato_api using (true)", "rounds.comments"),
+        (
+            UNDIVIDED_TABLES,
+            "create policy leak on rounds.comments for insert to ostinato_tenant with check (true)",
+            "rounds.comments",
+        ),
+        (
+            UNDIVIDED_TABLES,
+            (
+                "create policy leak on rounds.comments to ostinato_tenant"
+                " using (tenant_id = nullif(current_setting('app.tenant_id', true), '') or tenant_id <> '')"
+            ),
+            "rounds.comments",
+        ),
     ],
-    ids=["open", "name first", "id that tenants write", "expression", "foreign key", "written", "undivided"],
+    ids=[
+        *("open", "name first", "id that tenants write", "expression", "foreign key", "written", "undivided"),
+        *("public", "api", "writing", "or"),
+    ],
 )
 def test_a_new_table_that_breaks_the_rule_is_named(
     catalogue: psycopg.Connection, question: str, table: str, found: str

@@ -21,6 +21,7 @@ from ostinato._core.engine.fires import Slot
 from ostinato._core.runtime.services.webhooks import app as deliveries
 from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import engine_on
+from tests.needs import lacking
 from tests.runtime.receiver import Receiver, Reply
 from tests.slow import first_only
 
@@ -51,7 +52,7 @@ def folder_of(major: int) -> Path | None:
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = folder_of(request.param)
     if folder is None:
-        pytest.skip(f"PostgreSQL {request.param} is not installed")
+        lacking(f"postgresql-{request.param}", f"PostgreSQL {request.param} is not installed")
     with embedded.start(tmp_path_factory.mktemp("version"), binaries=folder) as running:
         watched = watch_for_compiling(running)
         yield running

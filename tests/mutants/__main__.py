@@ -24,7 +24,7 @@ def main() -> int:
         return 1
     bad = 0
     try:
-        for outcome in run(chosen, at_once=asked.jobs, check=not asked.unchecked):
+        for outcome in run(chosen, at_once=asked.jobs):
             mutant = outcome.mutant
             print(
                 f"{outcome.verdict:<8} {outcome.listed.app:<12} {mutant.rule[:RULE_WIDTH]:<{RULE_WIDTH}} "
@@ -58,7 +58,6 @@ def _arguments(apps: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="which ones a sample takes")
     parser.add_argument("--fast", action="store_true", help="only those whose tests take seconds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="so many at once")
-    parser.add_argument("--unchecked", action="store_true", help="trust that the tests pass where nothing is broken")
     found = parser.parse_args()
     found.app = found.app or apps
     return found

@@ -88,8 +88,8 @@ class Tree:
         return process.returncode, said
 
 
-def run(chosen: Sequence[tuple[Listed, Mutant]], *, at_once: int, check: bool = True) -> Iterator[Outcome]:
-    """Run each mutant's tests; with `check`, see first that they pass where nothing is broken.
+def run(chosen: Sequence[tuple[Listed, Mutant]], *, at_once: int) -> Iterator[Outcome]:
+    """Run each mutant's tests, once they have passed where nothing is broken: else any fault would count as a kill.
 
     Every text is looked for before anything runs: a mutant that no longer fits raises `Rotten`.
     """
@@ -101,7 +101,7 @@ def run(chosen: Sequence[tuple[Listed, Mutant]], *, at_once: int, check: bool = 
             place = Path(folder) / str(number)
             place.mkdir()
             trees.put(Tree(place))
-        if check and chosen:
+        if chosen:
             _check(trees, chosen)
         waiting = [pool.submit(_run_one, trees, listed, mutant) for listed, mutant in chosen]
         for each in waiting:

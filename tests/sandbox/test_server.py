@@ -50,7 +50,7 @@ def test_what_another_secret_signed_is_refused(http: httpx.Client) -> None:
 def test_a_message_that_is_too_old_is_refused_by_the_receivers_own_clock() -> None:
     with (
         running(Hooks(wall=lambda: time.time() + 3600)) as sandbox,
-        httpx.Client(base_url=sandbox.url, trust_env=False) as http,
+        httpx.Client(base_url=sandbox.url, trust_env=False, timeout=60) as http,
     ):
         http.put("/_sandbox/hooks/orders", json={"secret": SECRET})
         answer = delivered(http)
@@ -181,6 +181,6 @@ def test_a_stand_in_may_ask_for_a_fault_itself() -> None:
         return Response(headers={"x-sandbox-fault": "reset"})
 
     with running(standing) as sandbox, pytest.raises(httpx.ReadError):
-        httpx.get(f"{sandbox.url}/cut", trust_env=False)
+        httpx.get(f"{sandbox.url}/cut", trust_env=False, timeout=60)
 
     assert [(call.fault, call.status) for call in sandbox.faults.calls] == [("reset", None)]

@@ -259,7 +259,7 @@ BY_HAND = (
 )
 
 
-@pytest.mark.parametrize("role", ["worker", "tenant"])
+@pytest.mark.parametrize("role", ["worker", "api", "tenant"])
 def test_no_role_in_use_writes_an_entry_by_hand(sessions: Sessions, role: str) -> None:
     """Whoever could choose an id could take those that others are about to draw."""
     with pytest.raises(errors.InsufficientPrivilege):
@@ -275,7 +275,7 @@ def test_an_entry_written_by_hand_has_the_servers_time_and_login_too(db: Session
 
 
 @pytest.mark.parametrize("change", ["update {} set count = 2", "delete from {}", "truncate {}"])
-@pytest.mark.parametrize("role", ["worker", "tenant"])
+@pytest.mark.parametrize("role", ["worker", "api", "tenant"])
 def test_no_role_in_use_may_change_an_entry(sessions: Sessions, role: str, change: str) -> None:
     with pytest.raises(errors.InsufficientPrivilege):
         sessions.open(role).rows(change.format("ostinato_data.audit_entry"))

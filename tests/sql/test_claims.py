@@ -1,6 +1,7 @@
 """Claim: who gets what, in which order."""
 
 from collections import Counter
+from concurrent.futures import Future
 from datetime import timedelta
 from uuid import uuid4
 
@@ -324,7 +325,7 @@ def test_a_claim_with_patience_waits_for_the_first_job(db: Session, other: Sessi
     job, found = 0, list[Row]()
     while not found:  # its second may be over before a busy machine has enqueued
         waiting = other.later("await_jobs", **asked)
-        until(lambda: is_sleeping(admin, other))
+        until_asleep(admin, other, waiting)
         job = db.enqueue()
         found = waiting.result()
         if not found:
@@ -334,9 +335,11 @@ def test_a_claim_with_patience_waits_for_the_first_job(db: Session, other: Sessi
     assert db.state(job) == "running"
 
 
-def is_sleeping(admin: Session, other: Session) -> bool:
+def until_asleep(admin: Session, other: Session, waiting: Future[list[Row]]) -> None:
+    """Wait until the other session sleeps, or has done so while nobody looked."""
     pid = other.conn.info.backend_pid
-    return bool(admin.value("select wait_event = 'PgSleep' from pg_stat_activity where pid = %s", pid))
+    asleep = "select wait_event = 'PgSleep' from pg_stat_activity where pid = %s"
+    until(lambda: waiting.done() or admin.value(asleep, pid))
 
 
 def test_a_claim_without_patience_left_comes_back_empty(db: Session) -> None:

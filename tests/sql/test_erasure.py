@@ -85,7 +85,7 @@ def test_the_hash_is_an_hmac_with_the_installations_secret(db: Session, admin: S
     assert admin.value("select subject from ostinato_data.job where id = %s", job) == expected
 
 
-@pytest.mark.parametrize("role", ["worker", "tenant"])
+@pytest.mark.parametrize("role", ["worker", "api", "tenant"])
 def test_nobody_in_use_reads_the_secret(db: Session, sessions: Sessions, role: str) -> None:
     db.enqueue(subject=PERSON)
 

@@ -14,6 +14,7 @@ from ostinato._core.base.errors import InvalidInput, NoAnswer, OstinatoError, Se
 from ostinato._core.base.safeurl import Allowed, check_address, is_public, parse, parse_allowed
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.services.safehttp import Answer, Resolver, post
+from tests.needs import lacking, needs
 from tests.runtime.receiver import Receiver, Reply, bomb, dribble, flood, nonsense, pair, reset, silence
 
 # Hosts that lead inside, or may do so for somebody; each is tried where something listens.
@@ -124,7 +125,7 @@ async def test_a_name_with_an_inner_address_leads_to_no_connection(receiver: Rec
     assert receiver.visit() == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs a second loopback address")
+@needs("linux", here=sys.platform == "linux", reason="needs a second loopback address")
 async def test_a_name_that_changes_its_address_has_no_second_say() -> None:
     """DNS rebinding: the address that was checked is the one that is called."""
     with pair() as (canary, allowed):
@@ -268,7 +269,7 @@ async def test_nobody_there_and_no_such_name_are_no_answers(receiver: Receiver) 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificate")
+        lacking("openssl", "openssl, which makes the certificate, is not installed")
     path = tmp_path_factory.mktemp("tls") / "both.pem"
     words = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=x -addext"
     options = ("subjectAltName=DNS:hooks.example.com", "-keyout", path, "-out", f"{path}.crt")

@@ -18,6 +18,7 @@ from ostinato.apps.capture.http import CaptureRequest
 from ostinato.apps.capture.model import CanonicalPayloadFields, Existing, Idempotent
 from ostinato.apps.capture.rules import build_canonical_json, compute_canonical_fingerprint, decide
 from tests.apps.capture.vault import SEED
+from tests.needs import lacking
 
 GOLDEN = (
     '{"aes_gcm_nonce_b64":"dGVzdG5vbmNlMTIz","aes_gcm_tag_b64":"dGVzdHRhZzEyMzQ1Njc4OQ==",'
@@ -184,7 +185,7 @@ def test_a_size_that_others_round_has_no_fingerprint() -> None:
 def test_the_seeds_own_code_writes_the_same_bytes() -> None:
     node = shutil.which("node")
     if node is None:
-        pytest.skip("node is not here to run the code of the specification")
+        lacking("node", "node is not here to run the code of the specification")
     some = [
         SEED,
         replace(SEED, capture_id=SEED.capture_id.upper()),

@@ -180,7 +180,7 @@ async def test_a_key_that_never_comes_fails_the_capture(vault: Vault, store: Pat
 async def on_device(vault: Vault, world: Running) -> CanonicalPayloadFields:
     """What a device sends whose object is in the store."""
     order = {"tenant_id": TENANT, "user_id": USER, "timestamp_device": (await vault.now()).isoformat()}
-    async with httpx.AsyncClient(base_url=world.url) as http:
+    async with httpx.AsyncClient(base_url=world.url, timeout=60, trust_env=False) as http:
         body: dict[str, Any] = (await http.post("/_sandbox/capture/device", json=order)).json()
     named = {name: body[name] for name in SEED.__slots__ if name != "content_hash"}
     return CanonicalPayloadFields(**named, content_hash=body["hash_sha3_256"])
@@ -415,7 +415,10 @@ async def test_the_demo_proves_what_it_says(vault: Vault, api: Api, world: Runni
     await api.call("GET", f"/documents/capture/{SEED.capture_id}", user="demo", role="admin")
     bearer = {"Authorization": f"Bearer {api._keys[TENANT, 'demo', 'admin']}"}
     api.http.headers.update(bearer)
-    async with Lab(vault.engine, APP).worker(APP), httpx.AsyncClient(base_url=world.url) as sandbox:
+    async with (
+        Lab(vault.engine, APP).worker(APP),
+        httpx.AsyncClient(base_url=world.url, timeout=60, trust_env=False) as sandbox,
+    ):
         system = System(api.http, TENANT, sandbox=sandbox, database=vault.client)
         await SCENARIO.run(system)
     assert len(system.proofs) == 6

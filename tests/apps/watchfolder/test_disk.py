@@ -5,9 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.apps.watchfolder.smalldisk import SCENARIOS
+from tests.needs import lacking
 
 
 def test_a_full_disk_at_any_step_is_lived_through(tmp_path: Path) -> None:
@@ -21,7 +20,7 @@ def test_a_full_disk_at_any_step_is_lived_through(tmp_path: Path) -> None:
 
     said = json.loads(ended.stdout)
     if said["refused"]:
-        pytest.skip(f"no disk of its own can be made here: {said['refused']}")
+        lacking("namespace", f"no disk of its own can be made here: {said['refused']}")
     bad = {name: how for name, how in said["told"].items() if how != "well"}
     assert not bad, "\n".join(f"{name}:\n{how}" for name, how in bad.items())
     assert set(said["told"]) == set(SCENARIOS)

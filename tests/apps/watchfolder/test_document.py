@@ -17,7 +17,7 @@ def test_no_request_that_can_be_made_breaks_the_document(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     urls = watchfolder_urls
-    database = Database(urls.worker, urls.admin, urls.worker, server=shared_server)
+    database = Database(urls.worker, urls.admin, urls.worker, server=shared_server, api_url=urls.api)
 
     cases = fuzz(
         database,

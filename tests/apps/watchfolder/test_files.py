@@ -32,6 +32,7 @@ from ostinato.apps.watchfolder.names import (
 from ostinato.apps.watchfolder.tick.sights import is_being_written
 from ostinato.apps.watchfolder.utils import atomic_write_json, copy_to, move_atomic, move_unique, read_json
 from tests.apps.watchfolder.place import Place, Services
+from tests.needs import lacking
 
 LONG = "é" * 124 + ".pdf"  # 252 bytes
 
@@ -41,7 +42,7 @@ def other_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on another file system."""
     shared = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
     if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("this machine has only one file system")
+        lacking("filesystem", "this machine has only one file system")
     with tempfile.TemporaryDirectory(dir=shared) as made:
         yield Path(made)
 
@@ -203,7 +204,7 @@ def test_a_file_that_is_open_for_writing_is_left_alone(place: Place, where: str)
         file.write(b"y")
         file.flush()
         if not is_being_written(path):
-            pytest.skip("this file system knows no leases")
+            lacking("filesystem", "this file system knows no leases")
         tick(3)
         assert place.files(place.folders.incoming) == ["open.pdf"]
 

@@ -30,6 +30,7 @@ from ostinato.apps.watchfolder.station.outputs import environment
 from ostinato.apps.watchfolder.tick.options import Options
 from tests.apps.watchfolder.papers import armed, arms_of, text_pdf
 from tests.apps.watchfolder.stations import Desk, desk
+from tests.needs import lacking, needs
 
 HAS_TESSERACT = shutil.which("tesseract") is not None
 MOST_WRONG = 0.6  # per cent of the characters
@@ -49,7 +50,7 @@ def engine_of(name: str) -> engines.Engine:
     try:
         return engines.choose(name)
     except NotConfigured as error:
-        pytest.skip(f"{name} is not there: {error.message}")
+        lacking(name, f"{name} is not there: {error.message}")
 
 
 @pytest.fixture(scope="module", params=["tesseract", "rapid"])
@@ -117,7 +118,6 @@ def test_a_pdf_that_has_its_text_is_not_read_at_all(ocr: Desk) -> None:
     assert [text.strip() for text in text_of(Path(ended["result"]["path"]))] == ["Bonjour", "Adieu"]
 
 
-@pytest.mark.parametrize("ocr", ["tesseract" if HAS_TESSERACT else "rapid"], indirect=True)
 def stamped(raw: bytes, stamp: str, *, invisible: bool = False) -> bytes:
     """The scan with a line of text on its first page, as an app that scans leaves it."""
     layer, made = FPDF(), io.BytesIO()
@@ -159,6 +159,7 @@ def test_which_pages_are_read(tmp_path: Path) -> None:
     assert (seen.pages, seen.unread, seen.stamped) == (4, [2, 3], [3])
 
 
+@pytest.mark.parametrize("ocr", ["tesseract" if HAS_TESSERACT else "rapid"], indirect=True)
 def test_what_acts_by_itself_is_not_in_the_final_pdf_even_if_it_was_in_the_raw_one(ocr: Desk, tmp_path: Path) -> None:
     scan = raw_pdf(tmp_path / "pages", scans.render("Bonjour à tous.", dpi=150))
 
@@ -236,7 +237,7 @@ def test_the_languages_are_told_with_the_primary_one_first() -> None:
     assert engines.call_order("spa+deu") == ["deu", "spa"]
 
 
-@pytest.mark.skipif(not HAS_TESSERACT, reason="tesseract is not installed")
+@needs("tesseract", here=HAS_TESSERACT, reason="tesseract is not installed")
 def test_a_language_that_tesseract_lacks_is_said_or_left_to_the_other() -> None:
     with pytest.raises(NotConfigured, match="no data for isl"):
         engines.choose("tesseract", "isl")

@@ -23,6 +23,7 @@ from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.sandbox import level
 from tests.apps.watchfolder.papers import ARMS, armed, arms_of, rar, seven_zip, text_pdf, zipped
 from tests.apps.watchfolder.stations import Desk, desk
+from tests.needs import needs
 
 LIMITS = PrepLimits(pages=20, megapixels=30, members=50, member_bytes=20 << 20, total_bytes=40 << 20)
 
@@ -278,7 +279,7 @@ def test_a_locked_pdf_in_an_archive_is_named(prep: Desk) -> None:
     assert "'secret.pdf'" in ended["error"]["message"]
 
 
-needs_libarchive = pytest.mark.skipif(libarchive.library() is None, reason="no libarchive here")
+needs_libarchive = needs("libarchive", here=libarchive.library() is not None, reason="no libarchive here")
 
 
 @needs_libarchive

@@ -29,6 +29,7 @@ from ostinato.apps.watchfolder.station.records import Job, Plan
 from ostinato.apps.watchfolder.station.sandbox import Limits, level, missing
 from ostinato.apps.watchfolder.station.server import build
 from tests.apps.watchfolder.stations import Desk, desk
+from tests.needs import needs
 from tests.waiting import until
 
 SANDBOX = level()
@@ -380,7 +381,7 @@ def test_a_nursery_that_dies_is_replaced_and_its_jobs_may_be_tried_again(rogue: 
     assert rogue.done(b"fine")["state"] == "DONE"
 
 
-@pytest.mark.skipif("netns" not in SANDBOX, reason=f"no network namespace here: {SANDBOX}")
+@needs("sandbox", here="netns" in SANDBOX, reason=f"no network namespace here: {SANDBOX}")
 def test_a_process_has_no_network(rogue: Desk) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ended = rogue.done(f"connect {listening.getsockname()[1]}".encode())
@@ -389,7 +390,7 @@ def test_a_process_has_no_network(rogue: Desk) -> None:
     assert re.search("Network is unreachable|Operation not permitted", ended["error"]["message"])
 
 
-@pytest.mark.skipif("landlock" not in SANDBOX, reason=f"this kernel has no Landlock: {SANDBOX}")
+@needs("sandbox", here="landlock" in SANDBOX, reason=f"this kernel has no Landlock: {SANDBOX}")
 def test_a_process_reads_and_writes_nothing_outside_of_its_folder(rogue: Desk, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("mine")
@@ -403,7 +404,7 @@ def test_a_process_reads_and_writes_nothing_outside_of_its_folder(rogue: Desk, t
     assert "PermissionError" in reading["error"]["message"]
 
 
-no_seccomp = pytest.mark.skipif("seccomp" not in SANDBOX, reason=f"no seccomp: {SANDBOX}")
+no_seccomp = needs("sandbox", here="seccomp" in SANDBOX, reason=f"no seccomp: {SANDBOX}")
 
 
 @no_seccomp
@@ -443,7 +444,7 @@ def test_what_the_machine_lacks_of_the_sandbox_is_said(logs: list[EventDict], mo
     assert told == missing("rlimit") == [each.problem for each in found]
 
 
-@pytest.mark.skipif("landlock" not in SANDBOX, reason=f"this kernel has no Landlock: {SANDBOX}")
+@needs("sandbox", here="landlock" in SANDBOX, reason=f"this kernel has no Landlock: {SANDBOX}")
 def test_a_process_signals_nobody_outside(rogue: Desk) -> None:
     ended = rogue.done(b"signal")
 
