@@ -215,6 +215,7 @@ def test_mailgun_signs_its_own_webhooks() -> None:
     assert not is_signed(parts | {"token": "abd"})
     assert not is_signed(parts, OutboundSettings())
     assert not is_signed("?")
+    assert not is_signed(parts | {"filled": " " * reports.MOST_MAILGUN_BYTES}), "too large to be looked at"
 
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
