@@ -293,6 +293,29 @@ async def test_who_posts_more_than_may_wait_is_told_when_to_post_again(
     )
 
 
+async def test_who_signs_nothing_takes_no_more_turns_than_one_tenant(world: World) -> None:
+    """What is refused is counted, all in one row, which somebody holds here."""
+    other = await account(world, "gamma")
+    await world.consent(TO, tenant="gamma")
+    assert (await world.http.post(HOOK, content=b"{}")).status_code == 401
+
+    async def has_its_turns() -> bool:
+        return await waiting_for_rows(world) >= AT_ONCE
+
+    async with await psycopg.AsyncConnection.connect(world.engine.database.admin_url) as conn:
+        await conn.execute("set idle_in_transaction_session_timeout = 0")
+        await conn.execute("update outbound.refused_callback set times = times")
+        asked = [asyncio.create_task(world.http.post(HOOK, content=b"{}")) for _ in range(CONNECTIONS + 10)]
+        await until_async(has_its_turns)
+        mine = await post(world, other, words(1, "STOP TOUT"), tenant="gamma")
+        blocked = await waiting_for_rows(world)
+    await asyncio.gather(*asked)
+
+    assert mine.status_code == 200
+    assert await world.value("select count(*) from outbound.inbound") == 1, "applied with the answer"
+    assert blocked <= AT_ONCE
+
+
 @pytest.mark.parametrize(
     ("waiting", "size", "more"), [(MOST_WAITING, 1, 1), (1, MOST_WAITING_BYTES - 1, 2)], ids=["number", "bytes"]
 )
@@ -325,7 +348,7 @@ async def test_callbacks_that_wait_are_bounded_by_number_and_by_bytes(waiting: i
 
 
 def test_the_turns_of_a_tenant_leave_connections_for_others() -> None:
-    assert turns.AT_ONCE + turns.INSTALLATION_AT_ONCE < CONNECTIONS
+    assert 2 * turns.AT_ONCE + turns.INSTALLATION_AT_ONCE <= CONNECTIONS
 
 
 def test_lines_are_ordered_the_same_way_however_often_they_are_read() -> None:

@@ -18,7 +18,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from ostinato import tenants
 from ostinato.apps.outbound import store
-from ostinato.apps.outbound.http.turns import Turns
+from ostinato.apps.outbound.http.turns import Turns, Unsigned
 from ostinato.apps.outbound.jobs import CALLBACKS
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.protocol import JSON, Hook, Posted
@@ -157,7 +157,8 @@ async def _hear(  # noqa: PLR0917 - which callback, what it says, and who signed
 async def _refused(request: Request, provider: str, posted: Posted) -> SignatureRefused:
     """Count a callback that is not signed as it should be."""
     reason = "missing" if posted.signature is None else "mismatch"
-    async with client_of(request).transaction() as conn:
+    # All of them count in one row: without turns they would wait for it with all connections.
+    async with _turns(request).turn(Unsigned.ANYBODY, 0), client_of(request).transaction() as conn:
         await store.run(conn, "refuse_callback", provider=provider, reason=reason)
     log.warning("callback_refused", provider=provider, reason=reason, error_code="signature")
     if posted.signature is None:

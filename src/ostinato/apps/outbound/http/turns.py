@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from ostinato.errors import TooManyRequests
@@ -50,17 +51,23 @@ class _Line:
             self.waiting_bytes -= size
 
 
+class Unsigned(Enum):
+    """Who signed nothing: all of them are one."""
+
+    ANYBODY = "anybody"
+
+
 class Turns:
     """The turns of an API process, by tenant: one tenant may have any number of accounts."""
 
     def __init__(self) -> None:
-        self._lines: dict[str | None, _Line] = {}
+        self._lines: dict[str | Unsigned | None, _Line] = {}
 
     @asynccontextmanager
-    async def turn(self, tenant_id: str | None, size: int) -> AsyncIterator[None]:
-        """Wait for a turn of an account, None being the installation's; raises `TooManyRequests`."""
-        at_once = INSTALLATION_AT_ONCE if tenant_id is None else AT_ONCE
-        line = self._lines.setdefault(tenant_id, _Line(asyncio.Semaphore(at_once)))
+    async def turn(self, whose: str | Unsigned | None, size: int) -> AsyncIterator[None]:
+        """Wait for a turn of a tenant, None being the installation; raises `TooManyRequests`."""
+        at_once = INSTALLATION_AT_ONCE if whose is None else AT_ONCE
+        line = self._lines.setdefault(whose, _Line(asyncio.Semaphore(at_once)))
         line.here += 1
         try:
             await line.wait(size)
@@ -71,4 +78,4 @@ class Turns:
         finally:
             line.here -= 1
             if not line.here:
-                del self._lines[tenant_id]
+                del self._lines[whose]
