@@ -205,7 +205,7 @@ async def test_a_callback_with_too_many_lines_is_refused_as_a_whole(
 
     assert answer.status_code == 200
     (told,) = await results(world)
-    assert told["error"] == f"a callback of whatsapp has at least {count:,} lines, more than the limit of 10,000"
+    assert told["error"] == f"a callback of whatsapp has at least {count:,} lines, more than the limit of 20,000"
     assert await world.rows("select lines, ignored, body from outbound.callback") == [(0, count, b"")]
     assert await heard(world) == 0
     assert await world.value("select count(*) from outbound.callback_line") == 0
@@ -214,7 +214,7 @@ async def test_a_callback_with_too_many_lines_is_refused_as_a_whole(
 
 async def test_entries_and_changes_count_as_lines_do(world: World) -> None:
     path = await account(world)
-    given: list[list[dict[str, Any]]] = [[{}] * (MOST_LINES + 1), [{"changes": [{}] * 101}] * 100]
+    given: list[list[dict[str, Any]]] = [[{}] * (MOST_LINES + 1), [{"changes": [{}] * 201}] * 100]
     for entries in given:
         body = json.dumps({"entry": entries}).encode()
         await world.http.post(path, content=body, headers={"x-hub-signature-256": signature(SECRET, body)})

@@ -302,7 +302,7 @@ def test_mail_that_is_made_to_be_slow_is_counted_not_read() -> None:
 
 def test_a_report_about_too_many_recipients_is_refused_as_a_whole() -> None:
     head = b"Content-Type: multipart/report; report-type=delivery-status; boundary=b\n\n"
-    body = head + b"--b\nContent-Type: message/delivery-status\n\n" + b"Action: failed\nStatus: 5.1.1\n\n" * 10_001
+    body = head + b"--b\nContent-Type: message/delivery-status\n\n" + b"Action: failed\nStatus: 5.1.1\n\n" * 20_001
 
-    with pytest.raises(BodyTooLarge, match=r"more than the limit of 10,000"):
+    with pytest.raises(BodyTooLarge, match=r"more than the limit of 20,000"):
         reports.read(Posted("", body), OutboundSettings())

@@ -18,8 +18,8 @@ NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_TEXT: Final = 4096
 LONGEST_ID: Final = 400
 LONGEST_CODE: Final = 60
-MOST_LINES: Final = 10_000
-"""The lines of one callback. The largest that Meta posts, 3 MB of statuses, has fewer."""
+MOST_LINES: Final = 20_000
+"""The lines of one callback. Meta posts up to 3 MB, and a line of its own has more than 160 bytes."""
 
 _OPAQUE: Final = re.compile(r"ob:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):a(\d{1,6})")
 
