@@ -9,8 +9,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from ostinato.apps.outbound.http.hooks import MOST_HEARD_BYTES
 from ostinato.lab.torture.crew import Crew
-from tests.apps.outbound.conftest import PHONE_NUMBER_ID, World
+from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World
 from tests.waiting import until_async
 
 TO = "+33639987777"
@@ -43,11 +44,12 @@ async def message_held(world: World) -> AsyncIterator[None]:
 
 
 async def blocked(world: World) -> None:
-    """Wait until a worker waits for a row."""
+    """Wait until a worker waits for a row; upkeep may wait for a table meanwhile."""
 
     async def waits() -> Any:  # noqa: ANN401 - a number
         return await world.value(
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+            " and wait_event in ('transactionid', 'tuple') and datname = current_database()"
         )
 
     await until_async(waits)
@@ -141,3 +143,36 @@ async def test_a_worker_that_wakes_up_late_changes_nothing(world: World, crew: C
     assert (await world.show(made))["status"] == shown["status"]
     assert len(world.providers.sent) == 1
     assert (await world.show(made))["attempts"] == shown["attempts"]
+
+
+async def test_a_crash_between_the_batches_of_a_callback_loses_nothing_and_applies_nothing_twice(
+    world: World, crew: Crew
+) -> None:
+    """A worker dies with the second batch open: the first stays, and its rows are free meanwhile."""
+    await world.consent(TO)
+    begin = int(NOON.timestamp()) - 250
+    lines = [
+        {"from": "33639985000", "id": f"w{n}", "timestamp": str(begin + n), "type": "text", "text": {"body": "Bonjour"}}
+        for n in range(250)
+    ]
+    lines[150] |= {"from": TO[1:], "text": {"body": "STOP TOUT"}}
+    value = {"messages": lines, "filled": " " * MOST_HEARD_BYTES}  # too large for the request: jobs apply all
+    await world.providers.make(world.cloud.signed(PHONE_NUMBER_ID, value))
+    async with await psycopg.AsyncConnection.connect(world.engine.database.admin_url) as conn:
+        await conn.execute("set idle_in_transaction_session_timeout = 0")
+        await conn.execute("select from outbound.consent for update")
+        hand = crew.start()
+        await blocked(world)
+        free = await world.rows("select id from outbound.inbound for update nowait")
+        hand.kill()
+
+    crew.start()
+    await until_async(lambda: world.value("select processed_at is not null from outbound.callback"))
+
+    assert len(free) == 100
+    assert await world.rows("select lines, ignored from outbound.callback") == [(250, 0)]
+    assert await world.value("select count(*) from outbound.inbound") == 250
+    told = "select count(*) from ostinato_data.event where type = 'outbound.message_received'"
+    assert await world.value(told) == 250
+    ((status,),) = await world.rows("select status from outbound.consent")
+    assert status == "REVOKED"

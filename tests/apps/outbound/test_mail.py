@@ -28,7 +28,7 @@ from ostinato.apps.outbound.providers.protocol import NotSent, Posted
 from ostinato.apps.outbound.providers.wire import Wire, unpooled
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.tokens import bounce_token, mailbox_token, read_mailbox_token
-from ostinato.errors import SettingsError
+from ostinato.errors import BodyTooLarge, SettingsError
 from tests.apps.outbound.conftest import World
 
 TO = "ana@example.test"
@@ -215,6 +215,7 @@ def test_mailgun_signs_its_own_webhooks() -> None:
     assert not is_signed(parts | {"token": "abd"})
     assert not is_signed(parts, OutboundSettings())
     assert not is_signed("?")
+    assert not is_signed(parts | {"filled": " " * reports.MOST_MAILGUN_BYTES}), "too large to be looked at"
 
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
@@ -288,3 +289,20 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     key_file.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
     ca_file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
     return key_file, ca_file
+
+
+def test_mail_that_is_made_to_be_slow_is_counted_not_read() -> None:
+    """The parser compares each line with all boundaries that are open, and goes down into each mail in a mail."""
+    nested = b"".join(b'Content-Type: multipart/mixed; boundary="b%d"\n\n--b%d\n' % (n, n) for n in range(200))
+    deep = b"Content-Type: message/rfc822\n\n" * 10_000
+
+    for body in (nested, nested.replace(b"boundary=", b"Boundary *0="), deep):
+        assert reports.read(Posted("", body), OutboundSettings()) == ([], 1)
+
+
+def test_a_report_about_too_many_recipients_is_refused_as_a_whole() -> None:
+    head = b"Content-Type: multipart/report; report-type=delivery-status; boundary=b\n\n"
+    body = head + b"--b\nContent-Type: message/delivery-status\n\n" + b"Action: failed\nStatus: 5.1.1\n\n" * 20_001
+
+    with pytest.raises(BodyTooLarge, match=r"more than the limit of 20,000"):
+        reports.read(Posted("", body), OutboundSettings())

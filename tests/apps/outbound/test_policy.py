@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from random import Random
+from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 import pytest
@@ -624,6 +625,15 @@ def test_callbacks_that_cannot_be_read_are_counted_not_raised() -> None:
     odd = b'{"entry":[{"changes":[{"value":{"statuses":' + statuses + b"}}]}]}"
     assert whatsapp_lines.read(odd) == ([], 2)
     assert TWILIO.read(Posted("/x", b"\xff=1"), OutboundSettings()) == ([], 1)
+
+
+@pytest.mark.parametrize(("fields", "is_read"), [(twilio.MOST_FIELDS, True), (twilio.MOST_FIELDS + 1, False)])
+def test_a_form_with_more_fields_than_twilio_sends_is_not_taken_apart(fields: int, is_read: bool) -> None:  # noqa: FBT001 - a parameter
+    """Nobody has signed it yet: a megabyte of them would hold up everybody for a second."""
+    form = {f"f{number}": "1" for number in range(fields)}
+    posted = Posted("/x", urlencode(form).encode(), twilio.signature("12345", "/x", form.items()))
+
+    assert twilio.is_signed(posted, OutboundSettings(twilio_auth_token="12345")) is is_read
 
 
 def test_the_sandbox_never_gives_an_id_twice_in_another_life_neither() -> None:

@@ -125,7 +125,7 @@ async def test_a_tenants_session_makes_itself_owner_of_nothing(world: World) -> 
         "select outbound.grant_ownership('whatsapp', %s, 'beta', true, 'me')",
         "select outbound.withdraw_ownership('whatsapp', %s, 'me')",
         "select outbound.owners(%s)",
-        "select outbound.tenant_of_sender('whatsapp', array[%s], null)",
+        "select outbound.tenants_told_of('whatsapp', array[%s], null, null)",
         "select outbound.add_callback('whatsapp', %s, null, '', 'acme')",
     ):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):

@@ -15,11 +15,13 @@ from ostinato.apps.outbound.providers.wire import Wire, unpooled
 from ostinato.apps.outbound.send import attempts, callbacks, fallbacks, holds, orphans, outages, settle
 from ostinato.apps.outbound.senders import accounts
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.errors import SecretKeyMissing, SecretRefused
+from ostinato.errors import BodyTooLarge, SecretKeyMissing, SecretRefused
 
 MOST_RUNS = 200
 BATCH = 2000
 SUPPRESSION_YEARS = 3
+AT_HAND = Retry(delays=(1, 5, 30, 300, 3600))
+"""For what needs no provider: only the database can be away."""
 CALLBACKS = "outbound_callbacks"
 """The queue of what providers and recipients bring about; `outbound.add_callback` has it too."""
 
@@ -58,18 +60,46 @@ async def _sent(ctx: Context, step: attempts.Go, settings: OutboundSettings) -> 
     return await PROVIDERS[sender.provider].send(step.content, wire)
 
 
-@APP.job(queue=CALLBACKS, retry=Retry(delays=(1, 5, 30, 300, 3600)))
+@APP.job(queue=CALLBACKS, retry=AT_HAND)
 async def take_callback(ctx: Context, callback_id: int) -> None:
-    """Apply a callback that was stored: all of its lines, once."""
+    """Apply a callback that was stored: each of its lines once, a batch of them here."""
+    await _take(ctx, callback_id)
+
+
+@APP.job(queue=CALLBACKS, retry=AT_HAND)
+async def take_lines(ctx: Context, callback_id: int, begin: int, done: int) -> None:
+    """Apply the next batch of the lines of a callback; `done` of those before `begin` had an effect."""
+    await _take(ctx, callback_id, begin, done)
+
+
+async def _take(ctx: Context, callback_id: int, begin: int = 0, done: int = 0) -> None:
+    """Apply a batch of lines, and add the job of the next one in the same transaction.
+
+    So no row is held for longer than a batch takes, each is applied once whatever crashes, they keep
+    their order, and between two of them other tenants have their turns.
+    """
     settings = ctx.settings(OutboundSettings)
     async with ctx.transaction() as conn:
         row = await store.first(conn, "callback", id=callback_id)
         if row is None or row["processed_at"] is not None:
             return
-        lines, odd = callbacks.read(row["provider"], callbacks.stored(row), settings)
-        done, ignored = await callbacks.apply(conn, lines, settings, only=row["tenant_id"])
-        await store.run(conn, "end_callback", id=callback_id, lines=done, ignored=ignored + odd)
-        ctx.result = {"applied": done, "ignored": ignored + odd}
+        try:
+            lines, odd = await callbacks.read(row["provider"], callbacks.stored(row), settings)
+        except BodyTooLarge as error:
+            ctx.log.warning("callback_too_long", provider=row["provider"], signed_by=row["tenant_id"])
+            await store.run(conn, "end_callback", id=callback_id, lines=0, ignored=error.values["lines"])
+            ctx.result = {"applied": 0, "ignored": error.values["lines"], "error": error.message}
+            return
+        end = begin + callbacks.BATCH
+        applied, _ = await callbacks.apply(conn, lines[begin:end], settings, only=row["tenant_id"])
+        done += applied
+        if end < len(lines):
+            await take_lines.enqueue(conn, callback_id=callback_id, begin=end, done=done)
+            ctx.result = {"applied": applied, "left": len(lines) - end}
+            return
+        ignored = len(lines) - done + odd
+        await store.run(conn, "end_callback", id=callback_id, lines=done, ignored=ignored)
+        ctx.result = {"applied": done, "ignored": ignored}
 
 
 @APP.job(queue=CALLBACKS)

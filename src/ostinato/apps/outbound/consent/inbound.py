@@ -1,7 +1,9 @@
 """Takes what people write: it opens the window of 24 hours, and may end or restore consent."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from ostinato.apps.outbound import events, store
 from ostinato.apps.outbound.consent import consents, replies, suppressions
@@ -10,7 +12,7 @@ from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.consent.words import Asked, asked
 from ostinato.apps.outbound.model import ConsentSource, Purpose
 from ostinato.apps.outbound.providers import PROVIDERS
-from ostinato.apps.outbound.providers.lines import NO_TIME, InboundLine, PreferenceLine, UnsubscribeLine
+from ostinato.apps.outbound.providers.lines import NO_TIME, InboundLine, PreferenceLine, UnsubscribeLine, Word
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.observe import get_logger
@@ -128,17 +130,32 @@ async def unsubscribed(
     return int(await consents.unsubscribe(conn, line.consent_id, source, proof, settings, only))
 
 
-async def tenant_of(
-    conn: Connection, line: InboundLine | PreferenceLine | UnsubscribeLine, only: str | None
-) -> str | None:
-    """Whom somebody's word is for, as far as it names that; with `only`, no other tenant."""
-    if isinstance(line, UnsubscribeLine):
-        row = await store.one(conn, "tenant_of_consent", id=line.consent_id)
-    else:
-        keys = list(line.provider_keys) if isinstance(line, InboundLine) else [line.provider_key]
-        row = await store.one(conn, "tenant_of_sender", provider=line.provider, keys=keys, only=only)
-    found: str | None = row["tenant_id"]
-    return found if only in (None, found) else None
+async def tenants_of(conn: Connection, words: Sequence[Word], only: str | None) -> list[str | None]:
+    """Find whom each word of a callback is for, all by one query; with `only`, no other tenant."""
+    if not words:
+        return []
+    named = [_named(word) for word in words]
+    rows = await store.rows(
+        conn,
+        "tenants_told_of",
+        provider=words[0].provider,
+        keys=list({name for names in named for name in names if isinstance(name, str)}),
+        consents=list({name for names in named for name in names if isinstance(name, UUID)}),
+        only=only,
+    )
+    known = {row["consent_id"] or row["key"]: str(row["tenant_id"]) for row in rows}
+    return [next((known[name] for name in names if name in known), None) for names in named]
+
+
+def _named(word: Word) -> Sequence[str | UUID]:
+    """What a word names its tenant by: the first that is somebody's."""
+    match word:
+        case InboundLine():
+            return word.provider_keys
+        case PreferenceLine():
+            return (word.provider_key,)
+        case UnsubscribeLine():
+            return (word.consent_id,)
 
 
 async def is_new(

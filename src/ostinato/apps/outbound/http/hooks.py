@@ -1,15 +1,16 @@
 """Takes callbacks: the signature is checked over the raw bytes, then these are stored.
 
 Answered as soon as the bytes and their job are committed, and what people wrote is applied: a job
-applies the rest. What is not signed as it should be is
-refused, counted and alerted; nothing of it is stored. Where a provider calls back, and how that is
+applies the rest. A request does bounded work (`MOST_HEARD_BYTES`, `callbacks.BATCH`), and each account
+has a few at once (`turns`): what a tenant signs itself costs no other its time. What is not signed as
+it should be is refused, counted and alerted; nothing of it is stored. Where a provider calls back, and how that is
 signed, is in its file of `providers`.
 """
 
 import base64
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import psycopg
 from fastapi import Request, Response
@@ -17,12 +18,14 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from ostinato import tenants
 from ostinato.apps.outbound import store
+from ostinato.apps.outbound.http.turns import Turns, Unsigned
 from ostinato.apps.outbound.jobs import CALLBACKS
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.protocol import JSON, Hook, Posted
 from ostinato.apps.outbound.send import callbacks
 from ostinato.apps.outbound.senders import accounts
 from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.store import Row
 from ostinato.errors import (
     Forbidden,
     HeaderMissing,
@@ -31,6 +34,7 @@ from ostinato.errors import (
     SecretRefused,
     SignatureMismatch,
     SignatureRefused,
+    TooManyRequests,
 )
 from ostinato.jobs import Client
 from ostinato.observe import get_logger
@@ -39,7 +43,17 @@ from ostinato.web import Router, client_of
 router = Router(prefix="/api/v1/webhooks", tags=["outbound callbacks"])
 log = get_logger("outbound")
 
+MOST_HEARD_BYTES: Final = 256 * 2**10
+"""What is larger is left to its job: more than some 500 lines of WhatsApp, or than a mail to unsubscribe has."""
+
 Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Account(NamedTuple):
+    """Whose account calls back: the installation's, or that of a tenant's sender."""
+
+    settings: OutboundSettings
+    tenant_id: str | None = None
 
 
 def _taking(provider: str, hook: Hook) -> Endpoint:
@@ -55,24 +69,41 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
         whose = await _account(request, provider, settings)
         if whose is None or not hook.is_signed(posted, whose.settings):
             raise await _refused(request, provider, posted)
-        async with client.transaction() as conn:  # the bytes and the job that reads them
-            await tenants.enter_flow(conn)
-            row = await store.one(
-                conn,
-                "add_callback",
-                provider=provider,
-                url=url,
-                content_type=request.headers.get("content-type"),
-                body=posted.body,
-                tenant_id=whose.tenant_id,
-            )
-        client.ring(CALLBACKS)
-        came = replace(posted, received_at=row["received_at"])
-        await _hear(client, row["id"], provider, came, settings, whose.tenant_id)
+        # Only who has signed it takes a turn: nobody can take those of others.
+        async with _turns(request).turn(whose.tenant_id, len(posted.body)):
+            row = await _stored(client, provider, posted, whose, request.headers.get("content-type"))
+            came = replace(posted, received_at=row["received_at"])
+            await _hear(client, row["id"], provider, came, settings, whose.tenant_id)
         text, media_type = hook.answer
         return Response(text, media_type=media_type)
 
     return take
+
+
+def _turns(request: Request) -> Turns:
+    """The turns of this process."""
+    state = request.app.state
+    if not hasattr(state, "outbound_turns"):
+        state.outbound_turns = Turns()
+    found: Turns = state.outbound_turns
+    return found
+
+
+async def _stored(client: Client, provider: str, posted: Posted, whose: Account, content_type: str | None) -> Row:
+    """Store the bytes, and the job that reads them."""
+    async with client.transaction() as conn:
+        await tenants.enter_flow(conn)
+        row = await store.one(
+            conn,
+            "add_callback",
+            provider=provider,
+            url=posted.url,
+            content_type=content_type,
+            body=posted.body,
+            tenant_id=whose.tenant_id,
+        )
+    client.ring(CALLBACKS)
+    return row
 
 
 def _signature(request: Request, hook: Hook) -> str | None:
@@ -85,13 +116,6 @@ def _signature(request: Request, hook: Hook) -> str | None:
         return base64.b64decode(given, validate=True).decode().partition(":")[2]
     except ValueError:
         return None
-
-
-class Account(NamedTuple):
-    """Whose account calls back: the installation's, or that of a tenant's sender."""
-
-    settings: OutboundSettings
-    tenant_id: str | None = None
 
 
 async def _account(request: Request, provider: str, settings: OutboundSettings) -> Account | None:
@@ -117,10 +141,13 @@ async def _hear(  # noqa: PLR0917 - which callback, what it says, and who signed
     """Apply what a person wrote, STOP above all, before the provider is answered.
 
     Statuses wait for their turn, of which there may be 200,000; a person does not. If it cannot be
-    done now, it is not lost: the callback is stored, and its job applies all of it.
+    done now, it is not lost: the callback is stored, and its job applies all of it. So it is with
+    the words beyond a batch, and with callbacks that would take this process long to read.
     """
+    if len(posted.body) > MOST_HEARD_BYTES:
+        return
     try:
-        heard = callbacks.read(provider, posted, settings)
+        heard = await callbacks.read(provider, posted, settings)
         if callbacks.words_of(heard.lines):
             await callbacks.hear(client, callback_id, heard, settings, only)
     except (OstinatoError, psycopg.Error) as error:
@@ -130,7 +157,8 @@ async def _hear(  # noqa: PLR0917 - which callback, what it says, and who signed
 async def _refused(request: Request, provider: str, posted: Posted) -> SignatureRefused:
     """Count a callback that is not signed as it should be."""
     reason = "missing" if posted.signature is None else "mismatch"
-    async with client_of(request).transaction() as conn:
+    # All of them count in one row: without turns they would wait for it with all connections.
+    async with _turns(request).turn(Unsigned.ANYBODY, 0), client_of(request).transaction() as conn:
         await store.run(conn, "refuse_callback", provider=provider, reason=reason)
     log.warning("callback_refused", provider=provider, reason=reason, error_code="signature")
     if posted.signature is None:
@@ -163,7 +191,7 @@ for _provider in PROVIDERS.values():
         router.post(
             _hook.path,
             public=True,
-            raises=(SignatureRefused,),
+            raises=(SignatureRefused, TooManyRequests),
             max_body_bytes=_hook.most_bytes,
             name=f"take_{_hook.name}",
             description=_hook.about,

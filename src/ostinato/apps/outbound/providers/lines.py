@@ -10,12 +10,16 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 from uuid import UUID
 
+from ostinato.errors import BodyTooLarge
+
 Reported = Literal["sent", "delivered", "read", "failed"]
 NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Where a provider gives no time: what it says is the same however often it says it."""
 LONGEST_TEXT: Final = 4096
 LONGEST_ID: Final = 400
 LONGEST_CODE: Final = 60
+MOST_LINES: Final = 20_000
+"""The lines of one callback. Meta posts up to 3 MB, and a line of its own has more than 160 bytes."""
 
 _OPAQUE: Final = re.compile(r"ob:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):a(\d{1,6})")
 
@@ -97,7 +101,20 @@ class TemplateLine:
     at: datetime
 
 
+Word = InboundLine | PreferenceLine | UnsubscribeLine
+"""What a person said."""
 Line = StatusLine | InboundLine | PreferenceLine | UnsubscribeLine | ComplaintLine | TemplateLine
+
+
+def check_count(provider: str, count: int) -> None:
+    """Refuse a callback as a whole that has more lines than a provider sends at once, before any is read."""
+    if count > MOST_LINES:
+        raise BodyTooLarge(
+            f"a callback of {provider} has at least {count:,} lines, more than the limit of {MOST_LINES:,}",
+            hint="Post them in several callbacks.",
+            lines=count,
+            limit=MOST_LINES,
+        )
 
 
 def read_opaque(text: str | None) -> tuple[UUID | None, int | None]:

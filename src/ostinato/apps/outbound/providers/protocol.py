@@ -130,7 +130,11 @@ class Provider(Protocol):
         return None
 
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
-        """Read the lines of a callback, and count those that cannot be read."""
+        """Read the lines of a callback, and count those that cannot be read.
+
+        Whoever signed it may have written anything: the time is linear in its bytes, and what has
+        more lines than `check_count` allows is refused with `BodyTooLarge` before any is read.
+        """
 
     def ruling(self, code: str) -> Ruling | None:  # noqa: ARG002 - most have none
         """Rule on a code that `errors` does not list; None: there is no rule for it."""

@@ -35,6 +35,10 @@ SOFT: Final = "4.0.0"
 _OURS: Final = re.compile(r"<?([0-9a-f-]{36})@")
 _BOUNCE: Final = re.compile(r"bounce\+([a-z2-7]{20,60})@", re.IGNORECASE)
 _UNSUBSCRIBE: Final = re.compile(r"unsubscribe\+([a-z2-7]{20,60})@", re.IGNORECASE)
+_BOUNDARY: Final = re.compile(rb"boundary\s*[*=]", re.IGNORECASE)
+MOST_MAILGUN_BYTES: Final = 256 * 2**10
+MOST_BOUNDARIES: Final = 16
+"""A report has one, what it quotes a few. The parser of mail compares each line with all that are open."""
 _CODE: Final = re.compile(r"[245]\.\d{1,3}\.\d{1,3}")
 _SOFT: Final = frozenset({"Transient", "SoftBounce", "DnsError", "Undetermined"})
 
@@ -44,7 +48,9 @@ def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
     secret, key = settings.bounce_secret, settings.mailgun_signing_key
     if secret and is_same(secret, posted.signature):
         return True
-    told = document_of(posted.body).get("signature") if key and posted.body[:1] == b"{" else None
+    # Read before anybody is known to have signed it, so only if it is as small as Mailgun's are.
+    may_be = key and posted.body[:1] == b"{" and len(posted.body) <= MOST_MAILGUN_BYTES
+    told = document_of(posted.body).get("signature") if may_be else None
     if not isinstance(told, dict):
         return False
     signed = f"{told.get('timestamp')}{told.get('token')}".encode()
@@ -56,11 +62,16 @@ def read(posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
     if posted.body.lstrip()[:1] == b"{":
         found = list(_of_service(document_of(posted.body), posted, settings))
     else:
-        found = list(_of_mail(posted, settings))
+        try:
+            found = list(_of_mail(posted, settings))
+        except RecursionError:  # mails in mails: no report has so many
+            found = []
     return found, 0 if found else 1
 
 
 def _of_mail(posted: Posted, settings: OutboundSettings) -> Iterator[Line]:
+    if sum(1 for _ in _BOUNDARY.finditer(posted.body)) > MOST_BOUNDARIES:
+        return
     mail = email.message_from_bytes(posted.body, policy=email.policy.compat32)
     about = read_bounce_token(settings.token_secret, next(_tokens(mail), "")) or _original(mail)
     kind = str(mail.get_param("report-type") or "").lower()
@@ -81,7 +92,9 @@ def _digest(posted: Posted) -> str:
 
 
 def _of_report(mail: Message, name: str, about: UUID | None, at: datetime) -> Iterator[StatusLine]:
-    for recipient in _fields(mail, "message/delivery-status"):
+    blocks = _fields(mail, "message/delivery-status")
+    lines.check_count(PROVIDER, len(blocks))
+    for recipient in blocks:
         action = str(recipient.get("Action") or "").strip().lower()
         status = storable(recipient.get("Status") or "").strip().split(" ")[0][: lines.LONGEST_CODE]
         said = sanitised(str(recipient.get("Diagnostic-Code") or action))

@@ -28,6 +28,7 @@ STATUS: Final = "/api/v1/webhooks/twilio/status"
 INBOUND: Final = "/api/v1/webhooks/twilio/inbound"
 NO_REPLY: Final = ("<Response/>", "application/xml")
 UNKNOWN_ERROR: Final = "30008"
+MOST_FIELDS: Final = 200
 _SID: Final = re.compile(r"AC[0-9a-f]{32}")
 
 ERRORS: Final = {
@@ -77,7 +78,11 @@ def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
 
 
 def _form(body: bytes) -> list[tuple[str, str]]:
-    return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+    """Read the fields of a form; none, if there are more than Twilio ever sends: nobody has signed it yet."""
+    try:
+        return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return []
 
 
 class Twilio(Provider):

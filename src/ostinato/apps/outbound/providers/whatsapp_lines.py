@@ -20,12 +20,15 @@ STATUSES: Final[dict[str, lines.Reported]] = {
     "played": "read",
     "failed": "failed",
 }
+ITEMS: Final = ("messages", "user_preferences", "statuses")
 
 
 def read(body: bytes) -> tuple[list[Line], int]:
     """Read the lines of a callback, and count those that could not be read."""
     found: list[Line | None] = []
-    for entry in _dicts(document_of(body).get("entry")):
+    document = document_of(body)
+    _check_count(document)
+    for entry in _dicts(document.get("entry")):
         for change in _dicts(entry.get("changes")):
             value = change.get("value")
             if not isinstance(value, dict):
@@ -40,6 +43,24 @@ def read(body: bytes) -> tuple[list[Line], int]:
     return known, len(found) - len(known)
 
 
+def _check_count(document: Mapping[str, Any]) -> None:
+    """Count entries, changes and items by the lengths of their lists, and refuse too many of any."""
+    changes = items = 0
+    lines.check_count(PROVIDER, _length(document.get("entry")))
+    for entry in _dicts(document.get("entry")):
+        changes += _length(entry.get("changes"))
+        lines.check_count(PROVIDER, changes)
+        for change in _dicts(entry.get("changes")):
+            value = change.get("value")
+            if isinstance(value, dict):
+                items += sum(_length(value.get(name)) for name in ITEMS)
+    lines.check_count(PROVIDER, items)
+
+
+def _length(found: object) -> int:
+    return len(found) if isinstance(found, list) else int(bool(found))
+
+
 def _items(
     entry: Mapping[str, Any], change: Mapping[str, Any], value: Mapping[str, Any]
 ) -> Iterator[tuple[Callable[[Any], Line | None], Any]]:
@@ -51,12 +72,12 @@ def _items(
     metadata = value.get("metadata")
     named = metadata.get("phone_number_id") if isinstance(metadata, dict) else None
     key = storable(named or "")[:LONGEST_ID]
-    readers: tuple[tuple[str, Callable[[Any], Line | None]], ...] = (
-        ("messages", partial(_inbound, key)),
-        ("user_preferences", partial(_preference, key)),
-        ("statuses", partial(_status, key, account)),
+    readers: tuple[Callable[[Any], Line | None], ...] = (
+        partial(_inbound, key),
+        partial(_preference, key),
+        partial(_status, key, account),
     )
-    for name, read_item in readers:
+    for name, read_item in zip(ITEMS, readers, strict=True):
         items = value.get(name)
         for item in items if isinstance(items, list) else [items] if items else ():
             yield read_item, item

@@ -5,7 +5,8 @@ first, and no two callbacks wait for each other crosswise. Each line is applied 
 cannot be stored does not take the others of its batch with it.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from ostinato.apps.outbound.providers.lines import (
     StatusLine,
     TemplateLine,
     UnsubscribeLine,
+    Word,
 )
 from ostinato.apps.outbound.providers.protocol import Posted, Taken
 from ostinato.apps.outbound.send import failures, holds, moves, settle
@@ -43,8 +45,10 @@ PAUSED = timedelta(hours=6)
 APPROVED = ("APPROVED", "REINSTATED")
 WITHDRAWN = ("REJECTED", "DISABLED", "PENDING_DELETION", "DELETED", "IN_APPEAL", "PENDING")
 
-Word = InboundLine | PreferenceLine | UnsubscribeLine
-"""What a person said."""
+BATCH = 100
+"""The lines that one transaction applies: it holds the rows of no more."""
+SMALL_BYTES = 16_384
+"""A callback of no more is read in a millisecond or two: nobody notices that the loop stands still."""
 
 log = get_logger("outbound")
 
@@ -53,13 +57,36 @@ class Heard(NamedTuple):
     """The lines of a callback, and how many could not be read."""
 
     lines: list[Line]
+    """In the order in which they are applied."""
     odd: int
 
 
-def read(provider: str, posted: Posted, settings: OutboundSettings) -> Heard:
-    """Read the lines of a callback, and count those that could not be read."""
+async def read(provider: str, posted: Posted, settings: OutboundSettings) -> Heard:
+    """Read the lines of a callback, and count those that could not be read.
+
+    A large one is read in a thread: whoever signed it must not hold up the others of this process.
+    Raises `BodyTooLarge` for one that has too many lines.
+    """
+    if len(posted.body) <= SMALL_BYTES:
+        return _read(provider, posted, settings)
+    return await asyncio.to_thread(_read, provider, posted, settings)
+
+
+def _read(provider: str, posted: Posted, settings: OutboundSettings) -> Heard:
     lines, odd = PROVIDERS[provider].read(posted, settings)
-    return Heard([_not_later(line, posted.received_at) for line in lines], odd)
+    return Heard(ordered([_not_later(line, posted.received_at) for line in lines]), odd)
+
+
+def ordered(lines: list[Line]) -> list[Line]:
+    """Put lines into the order in which they are applied, whoever reads the callback how often.
+
+    What people said comes first, in the order in which they said it: the last word counts. Then come
+    statuses by their message; a batch may report one several times, and each keeps its turn.
+    """
+    statuses = [line for line in lines if isinstance(line, StatusLine)]
+    statuses.sort(key=lambda line: str(line.message_id or line.provider_message_id))
+    others = [line for line in lines if not isinstance(line, Word | StatusLine)]
+    return [*sorted(words_of(lines), key=lambda line: line.at), *statuses, *others]
 
 
 def stored(row: Row) -> Posted:
@@ -75,22 +102,24 @@ def _not_later(line: Line, received_at: datetime) -> Line:
 
 
 def words_of(lines: list[Line]) -> list[Word]:
-    """Return what people said themselves, in the order in which they said it: the last word counts."""
-    return sorted((each for each in lines if isinstance(each, Word)), key=lambda line: line.at)
+    """Return what people said themselves."""
+    return [each for each in lines if isinstance(each, Word)]
 
 
 async def hear(client: Client, callback_id: int, heard: Heard, settings: OutboundSettings, only: str | None) -> None:
     """Apply what people said in a callback that was stored, before anything else of it is.
 
-    In the name of the tenant whom it is for, because the API itself sees no tenant's rows. The job of
-    the callback comes to the same words again, and finds that they were applied. It has nothing to do
-    where there is nothing else.
+    In the name of the tenant whom it is for, because the API itself sees no tenant's rows; no more
+    than one batch, because the API has few connections for all tenants. The job of the callback comes
+    to the same words again, and finds that they were applied. It has nothing to do where there is
+    nothing else.
     """
-    words = words_of(heard.lines)
+    words = words_of(heard.lines)[:BATCH]
     async with client.connection() as conn:
-        placed = [(await inbound.tenant_of(conn, word, only), word) for word in words]
+        tenants = await inbound.tenants_of(conn, words, only)
+    placed = list(zip(tenants, words, strict=True))
     done = 0
-    for tenant_id in sorted({tenant for tenant, _ in placed if tenant is not None}):
+    for tenant_id in sorted({tenant for tenant in tenants if tenant is not None}):
         async with client.for_tenant(tenant_id).transaction() as conn:
             for word in (word for tenant, word in placed if tenant == tenant_id):
                 done += await _alone(conn, _spoken, word, settings, tenant_id)
@@ -103,7 +132,7 @@ async def hear(client: Client, callback_id: int, heard: Heard, settings: Outboun
 async def apply(
     conn: Connection, lines: list[Line], settings: OutboundSettings, *, only: str | None = None
 ) -> tuple[int, int]:
-    """Apply lines; how many had an effect, and how many were repeated, odd or nobody's.
+    """Apply lines that are in order; how many had an effect, and how many were repeated, odd or nobody's.
 
     With `only`, they are signed with the account of that tenant, and speak of no other.
     """
@@ -111,10 +140,8 @@ async def apply(
     for word in words_of(lines):
         done += await _alone(conn, _spoken, word, settings, only)
     statuses = [line for line in lines if isinstance(line, StatusLine)]
-    placed = [(await _tenant_of(conn, line, only), line) for line in statuses]
+    placed = zip(await _tenants_of(conn, statuses, only), statuses, strict=True)
     known = [(tenant, line) for tenant, line in placed if tenant is not None]
-    # A batch may report one message several times: each keeps its turn.
-    known.sort(key=lambda pair: (pair[0], str(pair[1].message_id or pair[1].provider_message_id)))
     for tenant, told in known:
         done += await _alone(conn, _status, tenant, told, settings)
     named = {(tenant, line.provider, line.provider_key, line.account) for tenant, line in known if line.account}
@@ -149,20 +176,26 @@ async def _spoken(conn: Connection, line: Word, settings: OutboundSettings, only
             return await inbound.unsubscribed(conn, line, settings, only)
 
 
-async def _tenant_of(conn: Connection, line: StatusLine, only: str | None) -> str | None:
-    if line.provider_key:
-        key = {"provider": line.provider, "provider_key": line.provider_key}
-        row = await store.first(conn, "sender_of_provider", **key, only=only)
-        if row is not None:
-            return str(row["tenant_id"])
-    if PROVIDERS[line.provider].trusts_reference and line.message_id is not None:
-        return await _tenant_of_message(conn, line.message_id, only)
-    return None
+async def _tenants_of(conn: Connection, lines: list[StatusLine], only: str | None) -> list[str | None]:
+    """Find whose message each line of a callback is about, by as many queries as there are ways to name it."""
+    if not lines:
+        return []
+    provider = lines[0].provider
+    keys = {line.provider_key for line in lines if line.provider_key}
+    rows = await store.rows(conn, "tenants_told_of", provider=provider, keys=list(keys), consents=[], only=only)
+    by_key: dict[str | None, str] = {row["key"]: str(row["tenant_id"]) for row in rows}
+    by_reference: dict[UUID | None, str] = {}
+    if PROVIDERS[provider].trusts_reference:
+        unknown = {line.message_id for line in lines if line.message_id and line.provider_key not in by_key}
+        by_reference = await _tenants_of_messages(conn, unknown, only)
+    return [by_key.get(line.provider_key) or by_reference.get(line.message_id) for line in lines]
 
 
-async def _tenant_of_message(conn: Connection, message_id: UUID, only: str | None) -> str | None:
-    row = await store.first(conn, "tenant_of_message", id=message_id)
-    return None if row is None or only not in (None, row["tenant_id"]) else str(row["tenant_id"])
+async def _tenants_of_messages(conn: Connection, ids: Collection[UUID], only: str | None) -> dict[UUID | None, str]:
+    if not ids:
+        return {}
+    rows = await store.rows(conn, "tenants_of_messages", ids=list(ids), only=only)
+    return {row["id"]: str(row["tenant_id"]) for row in rows}
 
 
 async def _status(conn: Connection, tenant_id: str, line: StatusLine, settings: OutboundSettings) -> int:
@@ -241,7 +274,7 @@ async def _complained(conn: Connection, line: ComplaintLine, only: str | None) -
     """Somebody calls a mail spam: nothing more is sent there. How that one stands is unchanged."""
     if line.message_id is None:
         return 0
-    tenant_id = await _tenant_of_message(conn, line.message_id, only)
+    tenant_id = (await _tenants_of_messages(conn, [line.message_id], only)).get(line.message_id)
     if tenant_id is None:
         return 0
     name = (line.provider, str(line.message_id), "complaint")

@@ -43,7 +43,7 @@ grant execute on all functions in schema outbound to ostinato_worker;
 -- What the API does before it knows a tenant, figures without one, and what concerns all tenants: whose a sender is.
 grant execute on function
     outbound.add_callback, outbound.end_callback, outbound.refuse_callback, outbound.tenant_of_consent,
-    outbound.tenant_of_sender, outbound.account_of_hook, outbound.observe, outbound.claim_ownership,
+    outbound.tenants_told_of, outbound.account_of_hook, outbound.observe, outbound.claim_ownership,
     outbound.grant_ownership, outbound.withdraw_ownership, outbound.owners
 to ostinato_api;
 grant execute on function

@@ -80,9 +80,10 @@ join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on p.t
 where s.provider = %(provider)s and s.provider_key = %(provider_key)s and s.deleted_at is null
     and (%(only)s::text is null or s.tenant_id = %(only)s);
 
--- name: tenant_of_sender
--- Which tenant a provider speaks of; with `only`, if that is whose account it is.
-select outbound.tenant_of_sender(%(provider)s, %(keys)s::text[], %(only)s) as tenant_id;
+-- name: tenants_told_of
+-- Which tenants the lines of a callback speak of; with `only`, no other than whose account it is.
+select key, consent_id, tenant_id
+from outbound.tenants_told_of(%(provider)s, %(keys)s::text[], %(consents)s::uuid[], %(only)s);
 
 -- name: account_of_hook
 -- The account of a sender, sealed, by the name under which its provider calls back.
@@ -392,9 +393,10 @@ select * from outbound.message where tenant_id = %(tenant_id)s and id = %(id)s f
 select * from outbound.message where tenant_id = %(tenant_id)s and provider_message_id = %(provider_message_id)s
     for update;
 
--- name: tenant_of_message
--- Whose a message is.
-select tenant_id from outbound.message where id = %(id)s;
+-- name: tenants_of_messages
+-- Whose messages are; with `only`, those of that tenant.
+select id, tenant_id from outbound.message
+where id = any (%(ids)s::uuid[]) and (%(only)s::text is null or tenant_id = %(only)s);
 
 -- name: messages
 -- A page of messages, newest first.

@@ -10,8 +10,9 @@ language plpgsql security definer set search_path = outbound, pg_catalog, pg_tem
 begin
     insert into callback as c (provider, url, content_type, body, tenant_id) values ($1, $2, $3, $4, $5)
     returning c.id, c.received_at into id, received_at;
+    -- Whose account signed it waits for its own turns: tenants take turns in a queue.
     perform ostinato.enqueue_job('outbound.take_callback', json_build_object('callback_id', add_callback.id),
-                                 queue => 'outbound_callbacks', tenant_id => 'default');
+                                 queue => 'outbound_callbacks', tenant_id => coalesce($5, 'default'));
     return next;
 end
 $$;
@@ -23,14 +24,16 @@ security definer set search_path = outbound, pg_catalog, pg_temp as $$
     where c.id = $1 and c.processed_at is null
 $$;
 
--- Which tenant a provider speaks of, by the first of the keys that is a sender's: his who has proven that it is. With
--- `only_tenant`, whose account signed it, no other.
-create function outbound.tenant_of_sender(provider text, keys text[], only_tenant text) returns text
+-- Which tenants a provider speaks of, by the keys of senders, each his who has proven that it is, and by the ids of
+-- consents, which are random. With `only_tenant`, whose account signed it, no other. What is nobody's has no row.
+create function outbound.tenants_told_of(provider text, keys text[], consents uuid[], only_tenant text)
+returns table (key text, consent_id uuid, tenant_id text)
 language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
-    select s.tenant_id from unnest($2) with ordinality k (key, place)
-    join sender s on s.provider = $1 and s.provider_key = k.key and s.deleted_at is null
+    select s.provider_key, null::uuid, s.tenant_id from sender s
     join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on p.tenant_id is not null
-    where $3 is null or s.tenant_id = $3 order by k.place limit 1
+    where s.provider = $1 and s.provider_key = any ($2) and s.deleted_at is null and ($4 is null or s.tenant_id = $4)
+    union all
+    select null, c.id, c.tenant_id from consent c where c.id = any ($3) and ($4 is null or c.tenant_id = $4)
 $$;
 
 -- The account under whose name a provider calls back, sealed as it is stored: the vault of the API opens it to check a
