@@ -12,7 +12,7 @@ from ostinato.apps.outbound.model import Channel, Message, NewMessage, Organisat
 from ostinato.apps.outbound.rules import composed_key
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row, note_audit, organisation, put_template
-from ostinato.apps.outbound.views import Language, Name, Short, View
+from ostinato.apps.outbound.views import Language, Name, Short, View, Whole
 
 __all__ = [
     "Accepted",
@@ -30,6 +30,7 @@ __all__ = [
     "Short",
     "Status",
     "View",
+    "Whole",
     "accept",
     "composed_key",
     "normalised",

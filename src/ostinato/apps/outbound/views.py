@@ -2,9 +2,20 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 from pydantic.alias_generators import to_camel
 
+
+def _number(value: object) -> object:
+    """Refuse a text, and a yes or no, in place of a number; 7.0 is an integer, as JSON has it."""
+    if isinstance(value, str | bool):
+        raise ValueError("this is not a number")  # noqa: TRY004 - what Pydantic tells the caller of
+    return value
+
+
+NUMBER = BeforeValidator(_number)
+"""Stands behind the bounds of a type: before them, the document would not have them."""
+Whole = Annotated[int, NUMBER]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Text = Annotated[str, StringConstraints(max_length=100_000, pattern=r"^[^\x00]*$")]
 Short = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]

@@ -10,7 +10,7 @@ from pydantic import Field
 from ostinato.apps.outbound.coop import events, service
 from ostinato.apps.outbound.coop.texts import TEMPLATES
 from ostinato.apps.outbound.permissions import SEND, SET_UP
-from ostinato.apps.outbound.surface import Channel, Language, Name, OutboundSettings, Short, View, put_template
+from ostinato.apps.outbound.surface import Channel, Language, Name, OutboundSettings, Short, View, Whole, put_template
 from ostinato.errors import InvalidInput, NotFound
 from ostinato.web import Router, Who
 
@@ -44,7 +44,7 @@ class ContributionBody(View):
 
     member_id: Name
     plan_id: Name
-    plan_version: int = Field(ge=1, le=1_000_000)
+    plan_version: Whole = Field(ge=1, le=1_000_000)
     due_date: date = Field(ge=date(2000, 1, 1), le=date(2200, 1, 1))
     amount_due: Decimal = Field(gt=0, lt=10**11, decimal_places=2)
     currency: str = Field(default="EUR", pattern=r"^[A-Z]{3}$")

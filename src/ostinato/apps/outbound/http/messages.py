@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Header, Query, Response
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, StrictBool
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import service
@@ -17,7 +17,7 @@ from ostinato.apps.outbound.permissions import OPERATE, READ, SEND
 from ostinato.apps.outbound.send import retries
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Row
-from ostinato.apps.outbound.views import Code, Language, Name, Short, Text, View
+from ostinato.apps.outbound.views import NUMBER, Code, Language, Name, Short, Text, View
 from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound
 from ostinato.web import Router, Who
 
@@ -65,8 +65,8 @@ class NewOutbound(View):
     subject: Short | None = Field(default=None, description="Of a mail.")
     language: Language | None = None
     purpose: Purpose | None = Field(default=None, description="Without one, what the template's category says.")
-    urgent: bool = Field(default=False, description="Not held up by quiet hours.")
-    sender_id: int | None = Field(default=None, ge=1, le=2**53 - 1)
+    urgent: StrictBool = Field(default=False, description="Not held up by quiet hours.")
+    sender_id: Annotated[int, Field(ge=1, le=2**53 - 1), NUMBER] | None = None
     fallback_template: TemplateChoice | None = Field(
         default=None, description="Sent when a text may not be: the window of 24 h is closed."
     )

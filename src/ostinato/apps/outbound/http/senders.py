@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path, Query
-from pydantic import Field, StringConstraints
+from pydantic import Field, StrictBool, StringConstraints
 
 from ostinato import database
 from ostinato.apps.outbound import store
@@ -18,7 +18,7 @@ from ostinato.apps.outbound.senders import accounts, ownership
 from ostinato.apps.outbound.senders.ownership import RECORD, Owned
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
-from ostinato.apps.outbound.views import Name, Short, View
+from ostinato.apps.outbound.views import NUMBER, Name, Short, View
 from ostinato.errors import Conflict, Forbidden, InvalidInput, NotFound, SecretKeyMissing
 from ostinato.web import Router, Who
 
@@ -42,7 +42,7 @@ class Credentials(View):
     account_sid: Secret | None = Field(default=None, description="Twilio.")
     auth_token: Secret | None = Field(default=None, description="Twilio.")
     host: Host | None = Field(default=None, description="Mail: a server that the administrator has listed.")
-    port: int | None = Field(default=None, ge=1, le=65_535)
+    port: Annotated[int, Field(ge=1, le=65_535), NUMBER] | None = None
     tls: Annotated[str, StringConstraints(pattern="^(starttls|tls)$")] | None = None
     username: Secret | None = Field(default=None, description="Mail: who logs in.")
     password: Secret | None = None
@@ -56,11 +56,11 @@ class SenderView(View):
     provider_key: Short = Field(min_length=1, examples=["100200300"], description=KEY)
     display: Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00\r\n]*$")] = ""
     account_key: Short | None = Field(default=None, description="The WhatsApp account; without one, callbacks name it.")
-    is_default: bool = Field(default=False, description="Whether it is the one of its channel where none is named.")
-    rate: float | None = Field(
+    is_default: StrictBool = Field(
+        default=False, description="Whether it is the one of its channel where none is named."
+    )
+    rate: Annotated[float, Field(ge=0.01, le=1000), NUMBER] | None = Field(
         default=None,
-        ge=0.01,
-        le=1000,
         description="Messages a second; null: 80 by WhatsApp, 10 by SMS, 20 by mail. Above that in multiples of it.",
     )
     reply_to: Short | None = Field(default=None, description="Where answers to its mail go; null: to itself.")
@@ -111,7 +111,7 @@ class Grant(View):
     tenant_id: Name
     channel: Channel
     key: Short = Field(min_length=1, description=f"{KEY} Of mail, a domain too.")
-    account: bool = Field(default=True, description="Whether the installation's account may be used for it.")
+    account: StrictBool = Field(default=True, description="Whether the installation's account may be used for it.")
 
 
 class Granted(Grant):

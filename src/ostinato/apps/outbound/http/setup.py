@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import holidays
 import phonenumbers
 from fastapi import Path
-from pydantic import Discriminator, Field, StringConstraints, WithJsonSchema
+from pydantic import Discriminator, Field, StrictBool, StringConstraints, WithJsonSchema
 
 from ostinato import jobs, tenants
 from ostinato.apps.outbound import store, views
@@ -16,7 +16,7 @@ from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.model import Category
 from ostinato.apps.outbound.permissions import READ, SET_UP
 from ostinato.apps.outbound.send import holds
-from ostinato.apps.outbound.views import Name, Short, Text, View
+from ostinato.apps.outbound.views import NUMBER, Name, Short, Text, View, Whole
 from ostinato.errors import InvalidInput
 from ostinato.web import Router, Who
 
@@ -33,7 +33,7 @@ HOURS = {"zone", "holidays", "opens", "closes", "marketing_opens", "marketing_cl
 DAYS = {"zone", "notice_time", "reminder_days"}
 """What decides when reminders are due."""
 EVENTS = "outbound_events"
-Day = Annotated[int, Field(ge=-60, le=365)]
+Day = Annotated[int, Field(ge=-60, le=365), NUMBER]
 Reply = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=r"^[^\x00]+$")]
 
 
@@ -44,8 +44,8 @@ class VariableView(View):
     kind: Literal["text", "media"] = Field(
         default="text", description='Media is {"link": "https://…", "filename": "…"}.'
     )
-    required: bool = True
-    max_length: int = Field(default=1024, ge=1, le=1024)
+    required: StrictBool = True
+    max_length: Whole = Field(default=1024, ge=1, le=1024)
 
 
 Variable = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
@@ -64,7 +64,7 @@ class ButtonView(View):
 
     type: Literal["button"]
     sub_type: Literal["url", "quick_reply", "copy_code"]
-    index: int = Field(ge=0, le=9)
+    index: Whole = Field(ge=0, le=9)
     variable: Variable
 
 
@@ -85,7 +85,7 @@ class TemplateView(View):
     parameter_format: Literal["NAMED", "POSITIONAL"] = Field(
         default="NAMED", description="How the template was made at WhatsApp: {{name}} or {{1}}."
     )
-    is_active: bool = True
+    is_active: StrictBool = True
 
 
 class StoredTemplate(TemplateView):
@@ -109,7 +109,7 @@ class OrganisationView(View):
     language: views.Language = "fr"
     notice_time: LocalTime = Field(default=time(10, 0), description="When reminders are due.")
     holidays: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}(-[A-Z0-9]{1,6})?$")] = "FR"
-    stop_covers_all: bool = False
+    stop_covers_all: StrictBool = False
     stop_reply: Reply | None = Field(default=None, description="Confirms a STOP; null: nothing.")
     help_reply: Reply | None = Field(default=None, description="Answers HELP; null: nothing.")
     start_reply: Reply | None = Field(default=None, description="Confirms a START; null: nothing.")
