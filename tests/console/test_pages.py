@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ostinato._core.engine import schedules
+from ostinato._core.engine.schedules import Schedule
 from tests.api.conftest import Api
 from tests.console.conftest import Console
 
@@ -23,6 +25,33 @@ async def test_a_page_is_drawn_for_a_tenant_and_for_the_installation(console: Co
 
         assert answer.status_code == 200, answer.text[:3000]
         assert "Ostinato" in answer.text
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_is_drawn_for_the_installation_that_looks_at_one_tenant(console: Console, path: str) -> None:
+    visitor = await console.visitor("acme", "admin", "installation")
+    await visitor.http.post("/console/prefer", data={"tenant": "acme"})
+
+    answer = await visitor.get(path)
+
+    assert answer.status_code == 200, answer.text[:3000]
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "100%", "é ?#", "a%2Fb"])
+async def test_a_schedule_is_found_and_paused_whatever_its_name(console: Console, api: Api, name: str) -> None:
+    async with api.worker.connection() as conn:
+        await schedules.upsert(conn, Schedule(name, "shop.ship", cron="0 8 * * *", tenant_id="acme/x"))
+    visitor = await console.visitor("acme/x", "admin")
+    shown = await visitor.get("/schedules")
+    (link,) = re.findall(r'href="(/console/schedules/[^"]+)"', shown.text)
+
+    page = await visitor.http.get(link)
+    paused = await visitor.http.post(f"{link}/pause", data={"token": await visitor.token()})
+
+    assert page.status_code == 200
+    assert paused.headers["location"] == link
+    async with api.worker.connection() as conn:
+        assert (await schedules.show(conn, name, tenant_id="acme/x")).paused
 
 
 async def test_the_trail_asks_for_an_id_and_leads_to_it(console: Console) -> None:

@@ -18,6 +18,7 @@ from ostinato._core.runtime.client import Client
 from ostinato._faces.console import draw
 from ostinato._faces.console.doorman import Doorman
 from ostinato._faces.console.live import Live
+from ostinato._faces.console.names import segment
 from ostinato._faces.console.text import HERE, LANGUAGES, Language, language
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Site:
             lstrip_blocks=True,
         )
         cast("Any", made).install_gettext_callables(words.gettext, words.ngettext, newstyle=True)
-        made.filters |= {"number": words.number, "span": words.span, "bytes": words.bytes}
+        made.filters |= {"number": words.number, "span": words.span, "bytes": words.bytes, "segment": segment}
         made.globals |= {"draw": draw}
         return made
 

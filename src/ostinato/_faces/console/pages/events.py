@@ -7,6 +7,7 @@ from fastapi import Query, Response
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import outbox, subscriptions
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
+from ostinato._faces.console.names import segment
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking
 
@@ -29,7 +30,7 @@ async def list_events(view: Looking, *, type: Text = "", key: Text = "", before:
             before=before,
             most=PAGE + 1,
         )
-        subscribed = await subscriptions.list_subscriptions(conn) if view.sees_all else []
+        subscribed = await subscriptions.list_subscriptions(conn) if view.tenant is None else []
     older = rows[PAGE - 1].id if len(rows) > PAGE else None
     query = {name: value for name, value in {"type": type.strip(), "key": key.strip()}.items() if value}
     return view.page(
@@ -39,7 +40,7 @@ async def list_events(view: Looking, *, type: Text = "", key: Text = "", before:
         query=query,
         older=older,
         first=before is None,
-        may_act=view.sees_all and view.may(ENGINE_WRITE),
+        may_act=view.tenant is None and view.may(ENGINE_WRITE),
     )
 
 
@@ -48,15 +49,16 @@ async def show_event(view: Looking, event_id: int) -> Response:
     """One event, and where it is with each subscription."""
     async with view.reading() as conn:
         event = await outbox.show_event(conn, event_id)
-        deliveries = await subscriptions.deliveries_of(conn, event_id)
+        # Subscriptions belong to the installation: a tenant is not told who takes its events.
+        deliveries = await subscriptions.deliveries_of(conn, event_id) if view.tenant is None else None
     return view.page("event.html", event=event, deliveries=deliveries, may_act=view.may(ENGINE_WRITE))
 
 
-@pages.page("/subscriptions/{name}", needs=CONSOLE_READ)
+@pages.page("/subscriptions/{name:named}", needs=CONSOLE_READ)
 async def show_subscription(view: Looking, name: str, *, before: Before = None) -> Response:
     """One subscription, and the events that it gave up."""
     view.check_installation()
-    async with view.reading() as conn:
+    async with view.site.staff.connection() as conn:
         found = next((each for each in await subscriptions.list_subscriptions(conn) if each.name == name), None)
         buried = await subscriptions.buried(conn, name, before=before, most=PAGE + 1)
     if found is None:
@@ -72,12 +74,12 @@ async def show_subscription(view: Looking, name: str, *, before: Before = None) 
     )
 
 
-@pages.action("/subscriptions/{name}/{verb}", needs=ENGINE_WRITE)
+@pages.action("/subscriptions/{name:named}/{verb}", needs=ENGINE_WRITE)
 async def act(view: Looking, name: str, verb: Literal["pause", "resume", "redeliver", "replay"]) -> Response:
     """Pause a subscription, let it go on, deliver what it gave up again, or replay the log from a position."""
     view.check_installation()
     words = view.words
-    async with view.acting() as conn:
+    async with view.administering() as conn:
         match verb:
             case "pause":
                 await subscriptions.pause(conn, name)
@@ -94,4 +96,4 @@ async def act(view: Looking, name: str, verb: Literal["pause", "resume", "redeli
                     raise InvalidInput(f"{given[:20]!r} is no position of the log", hint="Write a number, such as 1.")
                 count = await subscriptions.replay(conn, name, int(given))
                 said = words.gettext("%(n)s events are replayed.") % {"n": words.number(count)}
-    return view.see(f"/subscriptions/{name}", said)
+    return view.see(f"/subscriptions/{segment(name)}", said)

@@ -20,12 +20,12 @@ async def list_queues(view: Looking) -> Response:
     return view.page("queues.html", now=found, rate_of=rate_of, state_of=state_of, may_act=_may_act(view))
 
 
-@pages.action("/queues/{name}/{verb}", needs=ENGINE_WRITE)
+@pages.action("/queues/{name:named}/{verb}", needs=ENGINE_WRITE)
 async def act(view: Looking, name: str, verb: Literal["pause", "resume"]) -> Response:
     """Pause a queue, or let it go on: for the whole installation, so a tenant cannot."""
     view.check_installation()
     words = view.words.gettext
-    async with view.acting() as conn:
+    async with view.administering() as conn:
         if verb == "pause":
             await queues.pause(conn, name)
         else:

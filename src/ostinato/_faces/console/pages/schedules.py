@@ -11,6 +11,7 @@ from fastapi import Query, Response
 from ostinato._core.engine import fires, schedules
 from ostinato._core.engine.fires import NextFire
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
+from ostinato._faces.console.names import segment
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking
 
@@ -50,7 +51,7 @@ async def list_schedules(
     )
 
 
-@pages.page("/schedules/{tenant}/{name}", needs=CONSOLE_READ)
+@pages.page("/schedules/{tenant:named}/{name:named}", needs=CONSOLE_READ)
 async def show_schedule(
     view: Looking, tenant: str, name: str, *, ahead: Annotated[int, Query(ge=0, le=MONTHS_AHEAD)] = 0
 ) -> Response:
@@ -75,7 +76,7 @@ async def show_schedule(
     )
 
 
-@pages.action("/schedules/{tenant}/{name}/{verb}", needs=ENGINE_WRITE)
+@pages.action("/schedules/{tenant:named}/{name:named}/{verb}", needs=ENGINE_WRITE)
 async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "resume"]) -> Response:
     """Pause a schedule, or let it go on."""
     words = view.words.gettext
@@ -86,7 +87,7 @@ async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "res
         else:
             await schedules.resume(conn, name, tenant_id=tenant)
             said = words("The schedule goes on.")
-    return view.see(f"/schedules/{tenant}/{name}", said)
+    return view.see(f"/schedules/{segment(tenant)}/{segment(name)}", said)
 
 
 def weeks(first: date, slots: list[NextFire], zone: str) -> list[list[Day]]:

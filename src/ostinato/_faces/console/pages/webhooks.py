@@ -10,6 +10,7 @@ from psycopg import AsyncConnection
 from ostinato._core.base.errors import NotFound
 from ostinato._core.engine import webhook_deliveries, webhooks
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
+from ostinato._faces.console.names import segment
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
 
@@ -35,7 +36,7 @@ async def list_endpoints(view: Looking) -> Response:
     return view.page("webhooks.html", endpoints=found)
 
 
-@pages.page("/webhooks/{tenant}/{name}", needs=CONSOLE_READ)
+@pages.page("/webhooks/{tenant:named}/{name:named}", needs=CONSOLE_READ)
 async def show_endpoint(
     view: Looking, tenant: str, name: str, *, before: Annotated[int | None, Query(ge=1, lt=2**63)] = None
 ) -> Response:
@@ -56,7 +57,7 @@ async def show_endpoint(
     )
 
 
-@pages.action("/webhooks/{tenant}/{name}/{verb}", needs=ENGINE_WRITE)
+@pages.action("/webhooks/{tenant:named}/{name:named}/{verb}", needs=ENGINE_WRITE)
 async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "resume", "redeliver"]) -> Response:
     """Pause an endpoint, let it go on, or send again what it gave up."""
     words = view.words
@@ -72,4 +73,4 @@ async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "res
                 found = await webhook_deliveries.find(conn, name, tenant_id=tenant)
                 count = await webhook_deliveries.redeliver(conn, name, found, tenant_id=tenant)
                 said = words.gettext("%(n)s deliveries are sent again.") % {"n": words.number(count)}
-    return view.see(f"/webhooks/{tenant}/{name}", said)
+    return view.see(f"/webhooks/{segment(tenant)}/{segment(name)}", said)
