@@ -35,16 +35,7 @@ def compare(model: Model, rows: list[Row]) -> None:
 
 def _facts(model: Model, found: Counter[Row]) -> Iterable[Fact]:
     for job in model.jobs.values():
-        if job.phase == "gone":
-            continue
-        yield ("job", job.id, 0, 0, 0, None)
-        yield from _place(job, model, found)
-        for attempt, outcome in job.outcomes.items():
-            yield ("outcome", job.id, attempt, 0, 0, outcome)
-        if job.cancel:
-            yield ("cancel", job.id, 0, 0, 0, None)
-        if job.progress:
-            yield ("progress", job.id, job.attempt, 0, 0, None)
+        yield from _traces(job, found) if job.phase == "gone" else _state(job, model, found)
     for job in model.jobs.values():
         yield from (("effect", job.id, attempt, 0, 0, None) for attempt in job.effects)
         yield from (("guarded", job.id, attempt, 0, 0, None) for attempt in job.guarded)
@@ -53,6 +44,24 @@ def _facts(model: Model, found: Counter[Row]) -> Iterable[Fact]:
             yield ("worker", 0, 0, 0, 0, worker_id)
     for (tenant, key), (job_id, _) in model.keys.items():
         yield ("unique", job_id, 0, 0, 0, f"{tenant}/{key}")
+
+
+def _traces(job: Job, found: Counter[Row]) -> Iterable[Fact]:
+    """What may be left of a job that is gone: a request that came too late, until the next poll or upkeep."""
+    request = ("cancel", job.id, 0, 0, 0, None)
+    if job.cancel and request in found:
+        yield request
+
+
+def _state(job: Job, model: Model, found: Counter[Row]) -> Iterable[Fact]:
+    yield ("job", job.id, 0, 0, 0, None)
+    yield from _place(job, model, found)
+    for attempt, outcome in job.outcomes.items():
+        yield ("outcome", job.id, attempt, 0, 0, outcome)
+    if job.cancel:
+        yield ("cancel", job.id, 0, 0, 0, None)
+    if job.progress:
+        yield ("progress", job.id, job.attempt, 0, 0, None)
 
 
 def _place(job: Job, model: Model, found: Counter[Row]) -> Iterable[Fact]:
