@@ -15,6 +15,7 @@ INLINED = {
     "ready_row": "select p.* from ostinato_data.scheduled s, ostinato_internal.ready_row(s, 7) p",
     "scheduled_row": "select p.* from ostinato_data.ready r, ostinato_internal.scheduled_row("
     "ostinato_internal.place_in_line(r), null, '') p",
+    "slot_key": "select ostinato_internal.slot_key(j.tenant_id, j.limit_key, j.limit_scope) from ostinato_data.job j",
     "place_of": "select ostinato_internal.place_of(j, 1, 2, 3, 4) from ostinato_data.job j",
 }
 

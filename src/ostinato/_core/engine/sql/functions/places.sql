@@ -6,10 +6,11 @@
 
 -- The key whose slots a job takes in its queue, as places, claims and rate_use hold it: the limit key with the tenant
 -- in front of it, or with nobody, where the jobs of all tenants share it. The length of the tenant's name keeps two of
--- them apart, whatever characters they have.
+-- them apart, whatever characters they have. With the cast it is inlined: `||` of a number and a text is only stable.
 create function ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) returns text
 language sql immutable parallel safe as $$
-    select case when $3 = 'installation' then '0::' || $2 else length($1) || ':' || $1 || ':' || $2 end
+    select case when $2 is null then null when $3 = 'installation' then '0::' || $2
+                else length($1)::text || ':' || $1 || ':' || $2 end
 $$;
 
 -- The row of a job that is made now.
