@@ -3,16 +3,20 @@ do $$
 declare
     v_table text;
 begin
+    delete from enrichment.accepted;
     delete from enrichment.attachment;
     delete from enrichment.fetched;
     delete from enrichment.company_field_provenance;
     delete from enrichment.company_source_retrieval;
     delete from enrichment.company_document;
     delete from enrichment.request;
+    delete from enrichment.establishment;
+    delete from enrichment.refresh;
     delete from enrichment.company;
     update enrichment.source set next_at = '-infinity', day = null, day_calls = 0, failures = 0, paused_until = null, paused_for = null,
         probing_until = null, last_ok_at = null, last_error_at = null, last_error = null, token = null, token_until = null,
-        login_until = null, logins = '{}', configured = true, held_until = null, day_limit = null;
+        login_until = null, logins = '{}', configured = true, held_until = null, day_limit = null,
+        asleep_until = null, asleep = 0;
     for v_table in
         select c.relname from pg_class c
         where c.relnamespace = 'ostinato_data'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition

@@ -67,7 +67,7 @@ class Place:
 
     async def made(
         self,
-        siren: str = ALL_FINE,
+        siren: str | None = ALL_FINE,
         *,
         tenant: str = "acme",
         **body: Any,  # noqa: ANN401 - JSON
@@ -82,6 +82,14 @@ class Place:
         """Wait until nobody is at a company; its state."""
         await self.lab.until("select job_id is null from enrichment.company where siren = %s", siren)
         return await self.status(siren)
+
+    async def asleep(self, siren: str = ALL_FINE) -> None:
+        """Wait until the job of a company sleeps: it is held by nobody, and costs nothing."""
+        await self.lab.until(
+            "select exists (select from ostinato_data.scheduled s join enrichment.company c on c.job_id = s.job_id"
+            " where c.siren = %s and s.reason = 'snooze')",
+            siren,
+        )
 
     async def enriched(self, siren: str = ALL_FINE, *, tenant: str = "acme") -> str:
         """Ask for a company and wait for it; the id of the request."""

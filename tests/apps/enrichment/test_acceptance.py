@@ -151,6 +151,21 @@ async def test_s11_a_second_refresh_within_a_minute_is_a_conflict(place: Place) 
     assert 0 < int(refused.headers["Retry-After"]) <= 60
 
 
+async def test_s11_the_cooldown_is_the_tenants_own(place: Place) -> None:
+    """A conflict would tell that another tenant refreshed the company."""
+    async with place.worker():
+        first, other = await place.made(), await place.made(tenant="globex")
+        await place.ended()
+        assert (await place.refresh(first)).status_code == 202
+        await place.ended()
+        of_other = await place.refresh(other, tenant="globex")
+        await place.ended()
+
+    assert of_other.status_code == 202
+    assert (await place.refresh(first)).status_code == 409
+    assert (await place.refresh(other, tenant="globex")).status_code == 409
+
+
 async def test_s11_a_refresh_while_one_runs_joins_it(place: Place) -> None:
     """The cooldown is for runs that are over: one that runs is attached to, with 202."""
     request_id = await place.enriched()

@@ -11,7 +11,7 @@ import pytest
 
 from ostinato._core.base.errors import LeaseLost
 from ostinato._core.engine import leases
-from ostinato.apps.enrichment.lock import LOCK_TENANT
+from ostinato.apps.enrichment.lock import LOCK_TENANT, Lock
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.apps.enrichment.place import ALL_FINE, Place
 from tests.slow import first_only
@@ -222,6 +222,20 @@ async def test_a_long_run_renews_its_lock(place: Place, monkeypatch: pytest.Monk
     assert started == [1]
     assert len(place.calls("/search")) == 3
     assert await place.lab.rows("select from ostinato_data.lease") == []
+
+
+async def test_a_lock_lives_120_seconds_and_is_renewed_every_30(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """M3C-lock-2 and 3, at default settings; that renewing prolongs it is the test above."""
+    beats: list[float] = []
+    monkeypatch.setattr(Lock, "beat", lambda _self, _ctx, seconds, _log: beats.append(seconds))
+    async with place.worker():
+        async with place.gate():
+            await place.made()
+            await place.running()
+            lives = await place.lab.value("select ttl_seconds from ostinato_data.lease")
+        await place.ended()
+
+    assert (lives, beats) == (120, [30])
 
 
 async def test_a_lock_that_is_taken_away_lets_the_run_begin_again(place: Place) -> None:

@@ -140,13 +140,6 @@ async def test_a_fresh_success_runs_again_by_hand_only(place: Place) -> None:
         await move(place, "refresh", await lock(place))
 
 
-async def test_a_request_cannot_be_what_its_company_is_not(place: Place) -> None:
-    await place.made()
-
-    with pytest.raises(Exception, match="its company is not"):
-        await place.lab.rows("update enrichment.request set enrichment_status = 'SUCCESS'")
-
-
 async def test_no_table_shows_a_tenant_more_than_its_own(place: Place) -> None:
     await place.enriched()
     seen = {}

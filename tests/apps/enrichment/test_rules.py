@@ -10,6 +10,7 @@ from ostinato._core.base.errors import SettingsError
 from ostinato.apps import enrichment
 from ostinato.apps.enrichment.extract import directors, extract
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
+from ostinato.apps.enrichment.lock import LOCK_TENANT
 from ostinato.apps.enrichment.merge import FIELDS, MATRIX, Stored, merge
 from ostinato.apps.enrichment.model import ErrorCode, Fetched, Identifiers, SourceApi, SourceError, Status, Trigger
 from ostinato.apps.enrichment.rules import (
@@ -21,6 +22,7 @@ from ostinato.apps.enrichment.rules import (
     idempotency_key,
     is_retryable,
     key_is_free,
+    lock_name,
     next_pause,
     opens_again,
     stable_checksum,
@@ -144,6 +146,7 @@ def test_merge_takes_the_first_source_in_the_order_of_each_field() -> None:
 def test_the_matrix_is_the_contracts() -> None:
     orders = {field: "".join({A: "A", INPI: "I", R: "R"}[s] for s in o) for field, o in MATRIX.items()}
 
+    assert orders.pop("legal_form_code") == "IA"  # ours: M3C-gap-30
     assert orders == {
         "legal_name": "AIR",
         "trade_name": "AI",
@@ -238,7 +241,9 @@ def test_the_three_shapes_are_read() -> None:
     of_r = extract(R, rcs(company)).values
 
     assert (of_a["naf_code"], of_a["headcount_range"], of_a["country_code"]) == ("62.01Z", "12", "FR")
-    assert "naf_label" not in of_a
+    assert of_a["naf_label"] == "Programmation informatique"
+    assert (of_a["legal_form_code"], of_a["legal_form"]) == ("5710", "SAS, société par actions simplifiée")
+    assert (of_i["legal_form_code"], of_i["legal_form"]) == ("5710", "SAS, société par actions simplifiée")
     assert (of_i["naf_code"], of_i["country_code"]) == ("62.01Z", "FR")
     assert (of_i["creation_date"], of_i["address_line1"]) == ("2014-04-18", "12 B RUE DES EXEMPLES")
     assert (of_r["rcs_city"], of_r["registry_name"]) == ("LYON", "RCS LYON")
@@ -279,6 +284,24 @@ def test_persons_of_a_masked_company_are_not_named_by_any_source(siren: str) -> 
         assert found
         for one in found:
             assert (one["nom"] is None) is (one["type_dirigeant"] == "personne physique")
+
+
+@pytest.mark.parametrize(
+    ("known", "core"),
+    [
+        ({"legal_name": "ESSAIS", "city": "LYON"}, True),
+        ({"legal_name": "ESSAIS", "postal_code": "69003"}, True),
+        ({"legal_name": "ESSAIS", "address_line1": "1 RUE"}, True),
+        ({"legal_name": "ESSAIS", "country_code": "FR", "city": ""}, False),
+        ({"trade_name": "ESSAIS", "city": "LYON"}, False),
+    ],
+)
+def test_a_core_identity_is_a_name_and_a_place(
+    known: dict[str, str],
+    core: bool,  # noqa: FBT001 - a case
+) -> None:
+    assert core_identity("999000003", known) is core
+    assert not core_identity("", known)
 
 
 @pytest.mark.parametrize(
@@ -446,6 +469,11 @@ def test_a_key_stands_for_a_run_that_said_something(
     last_run = NOW - timedelta(seconds=seconds)
 
     assert key_is_free(trigger, status, failed_for, last_run, NOW, 60) is free
+
+
+def test_the_lock_of_a_company_is_one_for_all_tenants() -> None:
+    """M3C-lock-1; the trigger `check_company` guards it by the same names."""
+    assert (lock_name("999000003"), LOCK_TENANT) == ("company_enrichment:999000003", "@enrichment")
 
 
 def test_the_defaults_are_the_contracts() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from collections import Counter
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from ostinato._core.base import log
 from ostinato._core.runtime.observe.scenario import System
 from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.demo import SCENARIO
+from ostinato.apps.enrichment.events import STARTED, Started, emit_each
 from tests.apps.enrichment.place import ALL_FINE, Place
 from tests.slow import first_only
 
@@ -78,6 +80,17 @@ async def test_the_events_come_in_order_with_exactly_their_payloads(place: Place
     assert set(envelopes) == {("acme", correlation, "M3", ALL_FINE)}
 
 
+async def test_an_event_is_in_the_transaction_of_what_it_is_about(place: Place) -> None:
+    """M3C-event-1: what is undone was not told."""
+    for number in (1, 2):
+        with suppress(ZeroDivisionError):
+            async with place.lab.client.transaction() as conn:
+                await emit_each(conn, STARTED, ALL_FINE, [("acme", "flow", Started(number, ALL_FINE, 1))])
+                assert 1 // (2 - number)  # the second is undone
+
+    assert await place.events("(payload ->> 'job_id')::bigint") == [(1,)]
+
+
 async def test_every_line_of_a_job_has_the_thirteen_fields(place: Place) -> None:
     out = io.StringIO()
     log.configure("json", "debug", stream=out)
@@ -123,6 +136,32 @@ async def test_the_lines_of_the_schedules_have_the_thirteen_fields_too(place: Pl
     assert set(ours) == {"abandoned_runs_ended", "stale_companies_asked_again"}
     for line in ours.values():
         assert set(line) >= FIELDS
+
+
+async def test_the_lines_of_the_api_have_the_thirteen_fields_too(place: Place) -> None:
+    out = io.StringIO()
+    log.configure("json", "info", stream=out)
+    try:
+        request_id = await place.made("999000004")  # a wrong check digit
+        await place.get(request_id)
+        await place.refresh(request_id)
+        await place.get("nobodys")
+        await place.post("12")
+    finally:
+        log.be_quiet()
+
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    ours = [line for line in lines if line["event_type"] in {"luhn_check_failed", "request"}]
+    assert len(ours) == 6
+    for line in ours:
+        assert set(line) >= FIELDS
+        assert line["tenant_id"] == "acme"
+        assert line["correlation_id"]
+    assert [(line["request_id"], line["company_siren"]) for line in ours] == [
+        *[(request_id, "999000004")] * 4,
+        ("nobodys", None),
+        (None, None),
+    ]
 
 
 async def test_a_run_that_ends_within_1200_ms_is_201(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,6 +268,20 @@ async def test_the_night_catches_up_with_what_is_stale(place: Place) -> None:
     new = Counter(kind.removeprefix("CompanyEnrichment") for _, kind in tonight)
     assert new.pop("Started") >= 1  # one for each attempt
     assert new == {"SourceFetched": 3, "Completed": 1}
+
+
+async def test_the_night_adds_a_run_for_what_is_stale(place: Place) -> None:
+    await place.enriched()
+    await place.pass_days(31)
+
+    async with place.worker():
+        async with place.gate("API_RECHERCHE_ENTREPRISES"):
+            kind = place.lab.app.kinds["enrichment.catch_up"]
+            await place.lab.becomes(await kind.enqueue(place.lab.client), "done")
+            is_running = await place.lab.value("select is_running from enrichment.company")
+        await place.ended()
+
+    assert is_running
 
 
 async def test_old_documents_lose_their_content_and_keep_their_checksum(place: Place) -> None:
@@ -448,6 +501,17 @@ async def test_a_body_of_another_shape_is_a_validation_error(
     assert await place.lab.value("select count(*) from enrichment.request") == 0
 
 
+@pytest.mark.parametrize("body", [b"[]", b"null", b"", b'"999000003"', b"[1, 2]", b"7"])
+async def test_a_body_that_is_no_object_is_a_validation_error(place: Place, body: bytes) -> None:
+    headers = {"Content-Type": "application/json"} if body else {}
+
+    answer = await place.api.call("POST", "/v1/requests", roles=("agency_user",), headers=headers, content=body)
+
+    told = answer.json()
+    assert (answer.status_code, told["error"], told["code"]) == (400, "validation_error", "INVALID_REQUEST")
+    assert told["details"] == [{"field": "body", "reason": "expected_object"}]
+
+
 async def test_the_document_names_both_error_bodies(place: Place) -> None:
     paths = (await place.api.http.get("/openapi.json")).json()["paths"]
 
@@ -547,7 +611,10 @@ async def test_500_requests_for_50_companies_at_once_are_50_jobs(place: Place, c
     called = Counter(call.query for call in place.sources.faults.calls if "search" in call.path)
     assert len(called) == count
     assert set(called.values()) == {1}
-    done = await place.lab.value("select count(*) from enrichment.request where enrichment_status = 'SUCCESS'")
+    done = await place.lab.value(
+        "select count(*) from enrichment.request r join enrichment.company c on c.siren = r.company_siren"
+        " where c.shown_status = 'SUCCESS'"
+    )
     assert done == 10 * count
 
 

@@ -1,14 +1,29 @@
 """The sources over real HTTP: retries, limits, the breaker, the token of INPI, what is masked."""
 
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from types import SimpleNamespace
+
+import httpx
 import pytest
 
+from ostinato.apps.enrichment.model import SourceApi
+from ostinato.apps.enrichment.queries import Connection
 from ostinato.apps.enrichment.sandbox import Registers
 from ostinato.apps.enrichment.sandbox.world import Window
+from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import SOURCES
+from ostinato.apps.enrichment.wire import Wire
 from ostinato.lab.sandbox.running import running
 from tests.apps.enrichment.place import ALL_FINE, Place
 
 SEARCH, INPI, RCS = "/registers/search", "/registers/api/companies/*", "/registers/v3/*"
+SHORT = 0.2  # a turn comes within milliseconds
+
+
+def nobody() -> AbstractAsyncContextManager[Connection]:
+    raise AssertionError("no connection is needed")
 
 
 async def error_of(place: Place, siren: str = ALL_FINE) -> str | None:
@@ -64,6 +79,40 @@ async def test_timeouts_are_tried_three_times(place: Place, monkeypatch: pytest.
     found = await answered(place, monkeypatch, "stall")
 
     assert found == {"stall": ("PARTIAL", "API_ENTREPRISE_RCS:-:TIMEOUT", 3)}
+
+
+async def test_a_call_has_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """M3C-retry-1, at default settings: the time for the whole exchange, and not for each byte."""
+    given: list[float | None] = []
+    timeout = asyncio.timeout
+
+    def noted(seconds: float | None) -> asyncio.Timeout:
+        given.append(seconds)
+        return timeout(seconds)
+
+    monkeypatch.setattr(asyncio, "timeout", noted)
+    answers = httpx.MockTransport(lambda _: httpx.Response(200, json={}))
+    async with httpx.AsyncClient(transport=answers) as http:
+        reply = await Wire(http, EnrichmentSettings(), nobody).get(SourceApi.RCS, "http://rcs.test/")
+
+    assert (reply.status, given) == (200, [5.0])
+
+
+async def test_the_pauses_between_tries_are_slept(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """M3C-retry-2 and 3, at default settings."""
+    monkeypatch.delenv("OSTINATO_ENRICHMENT_BACKOFF_MS")
+    slept: list[float] = []
+
+    async def noted(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr("ostinato.apps.enrichment.fetch.asyncio", SimpleNamespace(sleep=noted))
+    place.sources.order(RCS, "503*")
+
+    await place.enriched()
+
+    assert len(place.calls("/extrait_kbis")) == 3
+    assert [seconds for seconds in slept if seconds > SHORT] == [0.25, 0.5]
 
 
 async def test_429_and_5xx_are_tried_three_times(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,17 +183,17 @@ async def test_a_refused_connection_is_unavailable(place: Place, monkeypatch: py
 async def test_three_failed_fetches_pause_a_source_and_a_probe_opens_it_again(place: Place) -> None:
     place.sources.order(RCS, "reset*3")
     async with place.worker():
-        for number in range(4):
+        for number in range(3):
             await place.made(f"99800000{number}")
             await place.ended(f"99800000{number}")
+        await place.made("998000003")
+        await place.asleep("998000003")
         called = len(place.calls("/extrait_kbis"))
-        await place.lab.rows("update enrichment.source set paused_until = ostinato.now()")
-        await place.made("998000009")
-        await place.ended("998000009")
+        await place.lab.engine.clock.move(timedelta(seconds=61))
+        await place.ended("998000003")
 
     assert called == 3  # the fourth company was not even asked for
-    assert await error_of(place, "998000003") == "API_ENTREPRISE_RCS:-:SOURCE_UNAVAILABLE"
-    assert await place.status("998000009") == "SUCCESS"
+    assert await place.status("998000003") == "SUCCESS"
     assert len(place.calls("/ping/infogreffe/rcs")) == 1
 
 
@@ -152,11 +201,13 @@ async def test_a_long_retry_after_keeps_everybody_away_from_the_source(place: Pl
     await place.enriched("999000029")
     called = len(place.calls("/extrait_kbis"))
 
-    await place.enriched()
+    async with place.worker():
+        await place.made()
+        await place.asleep()
 
     assert called == 1
     assert len(place.calls("/extrait_kbis")) == 1
-    assert await error_of(place) == "API_ENTREPRISE_RCS:-:RATE_LIMIT"
+    assert await place.status() == "PENDING"
 
 
 async def test_calls_keep_to_the_rate_of_a_source(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,12 +264,24 @@ async def test_a_wrong_password_is_an_auth_error_and_is_not_tried_again(
 async def test_a_sixth_login_in_thirty_seconds_is_never_tried(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_INPI_PASSWORD", "wrong")
     async with place.worker():
-        for number in range(6):
+        for number in range(5):
             await place.made(f"99800001{number}")
             await place.ended(f"99800001{number}")
+        await place.made("998000015")
+        await place.asleep("998000015")
 
     assert len(place.calls("/sso/login")) == 5
-    assert await error_of(place, "998000015") == "INPI_RNE:-:RATE_LIMIT"
+    assert await error_of(place, "998000014") == "INPI_RNE:401:AUTH_ERROR"
+
+
+async def test_five_may_log_in_within_thirty_seconds(place: Place) -> None:
+    """As the database says to all workers together: the sixth would be banned."""
+    verdicts = []
+    for _ in range(6):
+        verdicts.append(await place.lab.value("select verdict from enrichment.ask_token()"))
+        await place.lab.rows("select enrichment.keep_token(null, 0)")
+
+    assert verdicts == ["login"] * 5 + ["limited"]
 
 
 @pytest.mark.parametrize("unset", ["RCS_TOKEN", "RCS_RECIPIENT"])
@@ -248,12 +311,13 @@ async def test_a_login_that_is_limited_is_a_ban_for_everybody(place: Place) -> N
     """A ban of ten minutes, and no loop of logins."""
     place.sources.order("/registers/api/sso/login", "429:600*")
     async with place.worker():
-        for siren in (ALL_FINE, "999000011"):
-            await place.made(siren)
-            await place.ended(siren)
+        await place.made()
+        await place.ended()
+        await place.made("999000011")
+        await place.asleep("999000011")
 
     assert await error_of(place) == "INPI_RNE:429:RATE_LIMIT"
-    assert await error_of(place, "999000011") == "INPI_RNE:-:RATE_LIMIT"
+    assert await place.status("999000011") == "PENDING"
     assert len(place.calls("/sso/login")) == 1
     paused = await place.lab.value(
         "select extract(epoch from paused_until - last_error_at) from enrichment.source where source_api = 'INPI_RNE'"

@@ -4,13 +4,21 @@ from ostinato import App
 
 APP = App(
     "enrichment",
-    jobs="ostinato.apps.enrichment.jobs",
+    locale="ostinato.apps.enrichment",
+    jobs=("ostinato.apps.enrichment.jobs", "ostinato.apps.enrichment.checking"),
     settings="ostinato.apps.enrichment.settings:EnrichmentSettings",
-    http="ostinato.apps.enrichment.http:router",
+    http="ostinato.apps.enrichment.routes:router",
+    commands="ostinato.apps.enrichment.commands:register",
     sql="ostinato.apps.enrichment.schema:COMPONENT",
     demo="ostinato.apps.enrichment.demo:SCENARIO",
     sandbox="ostinato.apps.enrichment.sandbox:Registers",
-    panels=("ostinato.apps.enrichment.panel:PANEL",),
+    panels=(
+        "ostinato.apps.enrichment.panel:PANEL",
+        "ostinato.apps.enrichment.pages:COMPANIES",
+        "ostinato.apps.enrichment.pages:COMPANY",
+        "ostinato.apps.enrichment.pages:PARTIAL",
+    ),
+    doctor="ostinato.apps.enrichment.checkup:CHECKUP",
     alerts="ostinato.apps.enrichment.alerts:ALERTS",
     machines=("ostinato.apps.enrichment.machine:COMPANY",),
 )

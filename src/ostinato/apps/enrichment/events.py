@@ -84,3 +84,14 @@ async def emit_each(
             for tenant, correlation_id, payload in to
         ],
     )
+
+
+async def emit_all(conn: AsyncConnection[Any], kind: EventKind[M], about: Iterable[tuple[str, M]]) -> None:
+    """Emit events about many companies in one statement, each in the order of its own."""
+    await outbox.emit_many(
+        conn,
+        [
+            dataclasses.replace(kind.new(payload, siren, None, None, None), producer=PRODUCER)
+            for siren, payload in about
+        ],
+    )

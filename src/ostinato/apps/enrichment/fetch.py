@@ -1,55 +1,41 @@
 """The fetcher asks one source about one company: when it is its turn, and again where that helps.
 
-A source is called when it is its turn (`sql/functions/sources.sql`), at most three times, each
-within 5 seconds. What goes wrong is no exception but a `SourceError` with a canonical code. What an
-answer says is stashed until the run ends; how the call went is what a step keeps. What differs from
-source to source is in `sources/`.
+A source is called when it is its turn (`turns.py`), at most three times, each within 5 seconds; if
+it is paused, `Paused` is raised, and the run sleeps. What goes wrong is no exception but a
+`SourceError` with a canonical code. What an answer says is stashed until the run ends; how the call
+went is what a step keeps. What differs from source to source is in `sources/`.
 """
 
 import asyncio
+import dataclasses
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any, Final, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, NamedTuple, NoReturn
 
 import httpx
 from psycopg.types.json import Jsonb
 
+from ostinato import jobs
 from ostinato.apps.enrichment.extract import extract
-from ostinato.apps.enrichment.model import ErrorCode, Fetched, SourceError
+from ostinato.apps.enrichment.model import ErrorCode, Fetched, SourceApi, SourceError
 from ostinato.apps.enrichment.queries import QUERIES, Connection
 from ostinato.apps.enrichment.rules import MOST_BYTES, is_retryable, next_pause, stable_checksum
 from ostinato.apps.enrichment.sources import Source
 from ostinato.apps.enrichment.sources.reading import at
+from ostinato.apps.enrichment.turns import Paused, Turns
 from ostinato.apps.enrichment.wire import Reply, Wire
 from ostinato.errors import InvalidInput
 from ostinato.observe import FilteringBoundLogger
 
-LONG_WAIT: Final = 0.1
-"""Seconds of waiting for a turn, after which another worker may have been asked to stay away."""
 FAILING: Final = (ErrorCode.TIMEOUT, ErrorCode.UPSTREAM_5XX, ErrorCode.SOURCE_UNAVAILABLE)
 """What the breaker counts: that the source is not well. A 404 or a 401 is an answer."""
 LONGEST_CODE: Final = 5
 
-Call = Callable[[bool], Awaitable[Reply]]
-"""Calls a source; its argument says whether it is the first call after a pause."""
+LOGINS_SECONDS: Final = 30.0
+"""Within which logins are counted: who may not log in waits for so long."""
 
-
-@asynccontextmanager
-async def pooled() -> AsyncIterator[httpx.AsyncClient]:
-    """Open one pool of connections for all runs of a worker."""
-    limits = httpx.Limits(max_connections=100, max_keepalive_connections=20)
-    async with httpx.AsyncClient(limits=limits, timeout=None, trust_env=False) as http:  # noqa: S113 - each exchange has its time
-        yield http
-
-
-class Turn(NamedTuple):
-    """Whether and when a source may be called."""
-
-    verdict: str
-    wait: float
-    probe: bool
-    reason: str | None
+Call = Callable[[Wire, bool], Awaitable[Reply]]
+"""Calls a source over a wire; the second says whether it is the first call after a pause."""
 
 
 class Told(NamedTuple):
@@ -69,12 +55,6 @@ class Fetcher:
         self._log = log
         self._job_id = job_id
 
-    async def wait_of(self, source: Source) -> float:
-        """Seconds until the next turn at a source: before a lock is taken for nothing."""
-        async with self._lend() as conn:
-            turn = await self._turn(conn, source, look_only=True)
-        return turn.wait
-
     async def fetch(self, source: Source, siren: str) -> Fetched:
         """Ask a source about a company, again where that may help."""
         if (missing := source.missing(self._settings)) is not None:
@@ -83,7 +63,7 @@ class Fetcher:
             error = SourceError(ErrorCode.AUTH_ERROR, source.api, None, missing, retryable=False)
             return Fetched(source.api, None, 0, error, called=False, configured=False)
         started = time.perf_counter()
-        reply = await self._retried(source, siren, lambda probe: source.ask(self._wire, siren, probe=probe))
+        reply = await self._retried(source, siren, lambda wire, probe: source.ask(wire, siren, probe=probe))
         fetched = _fetched(source, reply, int((time.perf_counter() - started) * 1000))
         if reply.called:
             await self._note(fetched)
@@ -94,7 +74,7 @@ class Fetcher:
 
         None: it did not say, which is no failure of the source.
         """
-        reply = await self._retried(source, siren, lambda _: source.ask_more(self._wire, siren))
+        reply = await self._retried(source, siren, lambda wire, _: source.ask_more(wire, siren))
         if reply.called and reply.error is not None:
             await self._note(Fetched(source.api, reply.status, reply.duration_ms, reply.error))
         more = None if reply.error is not None else source.more(reply.payload)
@@ -134,48 +114,29 @@ class Fetcher:
             await asyncio.sleep(pause)
 
     async def _try(self, source: Source, siren: str, call: Call) -> Reply:
-        """Call once, when it is its turn."""
-        turn = await self._turn_now(source)
-        if turn.verdict != "go":
-            code = ErrorCode(turn.reason or ErrorCode.SOURCE_UNAVAILABLE)
-            return Reply.failed(source.api, code, "the source is paused", called=False)
+        """Call once, when it is its turn; raise `Paused` if it has none."""
+        turns = Turns(self._lend, source, self._settings)
+        await turns.take()
         began = time.perf_counter()
-        reply = _judged(source, siren, await call(turn.probe))
+        reply = _judged(source, siren, await call(dataclasses.replace(self._wire, turn=turns.use), turns.probe))
+        if not reply.called and reply.error is not None and reply.error.error_code is ErrorCode.RATE_LIMIT:
+            await self._pause(source)
         return reply._replace(duration_ms=int((time.perf_counter() - began) * 1000))
 
-    async def _turn_now(self, source: Source) -> Turn:
-        """Wait for a turn; one that came late is asked for anew if the source is held by then."""
-        while True:
-            async with self._lend() as conn:
-                turn = await self._turn(conn, source)
-            if turn.verdict != "go" or turn.wait <= 0:
-                return turn
-            await asyncio.sleep(turn.wait)
-            if turn.wait <= LONG_WAIT:
-                return turn
-            async with self._lend() as conn:
-                held = await QUERIES.value(conn, "is_held", source=str(source.api))
-            if not held:
-                return turn
-
-    async def _turn(self, conn: Connection, source: Source, *, look_only: bool = False) -> Turn:
-        (turn,) = await QUERIES.rows_as(
-            Turn,
-            conn,
-            "take_turn",
-            source=str(source.api),
-            look_only=look_only,
-            **source.pace(self._settings)._asdict(),
-        )
-        return turn
+    async def _pause(self, source: Source) -> NoReturn:
+        """Keep everybody away from a source that we may not log in at for now."""
+        async with self._lend() as conn:
+            await self._tell(conn, source.api, ErrorCode.RATE_LIMIT, LOGINS_SECONDS)
+        await Turns(self._lend, source, self._settings).take()
+        raise Paused(str(source.api), LOGINS_SECONDS)  # it was over before we asked
 
     async def _note(self, fetched: Fetched) -> None:
         """Stash the answer, and note for all workers how the source is."""
-        settings = self._settings
         error = fetched.error
+        code = None if error is None else error.error_code
         pause = None
-        if error is not None and error.error_code is ErrorCode.RATE_LIMIT:
-            pause = error.retry_after or settings.breaker_seconds
+        if error is not None and code is ErrorCode.RATE_LIMIT:
+            pause = error.retry_after or self._settings.breaker_seconds
         async with self._lend() as conn:
             if error is None:
                 await QUERIES.run(
@@ -187,16 +148,23 @@ class Fetcher:
                     masked=list(fetched.masked),
                     payload=None if fetched.payload is None else Jsonb(fetched.payload),
                 )
-            await QUERIES.run(
-                conn,
-                "note_fetch",
-                source=str(fetched.source_api),
-                failed=error is not None and error.error_code in FAILING,
-                error=None if error is None else str(error.error_code),
-                pause_seconds=pause,
-                most_failures=settings.breaker_failures,
-                breaker_seconds=settings.breaker_seconds,
-            )
+            await self._tell(conn, fetched.source_api, code, pause)
+
+    async def _tell(self, conn: Connection, source: SourceApi, code: ErrorCode | None, pause: float | None) -> None:
+        """Note how a source is; when its pause is over, wake up who sleeps until then."""
+        opened = await QUERIES.value(
+            conn,
+            "note_fetch",
+            source=str(source),
+            failed=code in FAILING,
+            error=None if code is None else str(code),
+            pause_seconds=pause,
+            most_failures=self._settings.breaker_failures,
+            breaker_seconds=self._settings.breaker_seconds,
+        )
+        if opened and code in (None, ErrorCode.NOT_FOUND):
+            asleep = await QUERIES.rows(conn, "jobs_at_work")
+            await jobs.hasten(conn, [row["job_id"] for row in asleep])
 
 
 def _judged(source: Source, siren: str, reply: Reply) -> Reply:

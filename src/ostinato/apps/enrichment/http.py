@@ -12,17 +12,20 @@ from fastapi import Query, Request, Response
 from ostinato.apps.enrichment import service
 from ostinato.apps.enrichment.answers import fixed, missing, refuse, refuse_key
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
+from ostinato.apps.enrichment.logs import LINE, line_fields
 from ostinato.apps.enrichment.model import ErrorCode, Identifiers, Trigger
 from ostinato.apps.enrichment.panel import Panel, panel
 from ostinato.apps.enrichment.queries import QUERIES, Connection
+from ostinato.apps.enrichment.rerun import Rerun, Selection, rerun_own
 from ostinato.apps.enrichment.rules import opens_again
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.apps.enrichment.views import Body, Created, Detail, Opened, Row, created_view, look, whole_view
+from ostinato.apps.enrichment.views import ABSENT, Body, Created, Detail, Opened, Row, created_view, look, whole_view
 from ostinato.apps.enrichment.watch import Watch
 from ostinato.errors import Forbidden
 from ostinato.observe import get_logger
-from ostinato.web import Caller, Key, OnceHere, Permission, Router, Who
+from ostinato.tenants import current_correlation
+from ostinato.web import Caller, Key, OnceHere, Permission, Router, Who, note_line
 
 CREATE = Permission(
     "enrichment.create", ("tenant_admin", "agency_user", "client_user", "system", "admin"), "ask for companies"
@@ -36,6 +39,7 @@ REFRESH = Permission(
     "enrichment.refresh", ("tenant_admin", "agency_user", "system", "admin"), "have a company looked up again"
 )
 OVERVIEW = Permission("enrichment.overview", ("tenant_admin", "system", "admin", "ops"), "see how enrichment is doing")
+RERUN = Permission("enrichment.rerun", ("ops", "admin"), "have companies run again, many at once")
 DIRECTORS: Final = frozenset({"tenant_admin", "agency_user", "admin"})
 WHOLE: Final = frozenset({"tenant_admin", "agency_user", "client_user", "system", "admin"})
 EVERYBODYS: Final = WHOLE - {"client_user"} | {"consultant"}
@@ -46,7 +50,7 @@ MALFORMED: Final = {ErrorCode.SIREN_SIRET_MISMATCH: (422, "business_rule_failed"
 IN_FLIGHT_SECONDS: Final = 30.0
 """How long the key of a request that was not answered is waited for."""
 
-router = Router(prefix="/v1", tags=["enrichment"])
+router = Router(prefix="/v1", tags=["enrichment"], line=LINE)
 log = get_logger("enrichment")
 
 
@@ -59,17 +63,20 @@ log = get_logger("enrichment")
         202: {"model": Created, "description": "A run goes on."},
         **fixed(400, 409, 422),
     },
+    openapi_extra={"requestBody": {"required": True}},
 )
-async def create_request(request: Request, caller: Who, key: Key, body: Body) -> Response:
+async def create_request(request: Request, caller: Who, key: Key, body: Body = ABSENT) -> Response:
     """Ask for a company: answered from the cache, within 1.2 s, or by a run that goes on."""
     settings = caller.settings(EnrichmentSettings)
     found = await _identified(caller, body, settings)
+    note_line(request, company_siren=found.company_siren)
     # Two transactions: a worker sees the request only when it is committed, and the answer says
     # what came of it. If the process dies in between, the request is made: the next call with the
     # key answers for it.
     async with key.begin(caller, lease_seconds=IN_FLIGHT_SECONDS, refuse=refuse_key) as once:
         request_id = await _made(once, caller, key.value, body, found) if once.is_new else None
     if request_id is not None:
+        note_line(request, request_id=request_id)
         watch = _watch(request, caller)
         await watch.ended(caller.tenant_id, request_id, settings.sync_ms / 1000)
         async with once.finish(caller) as conn:
@@ -100,8 +107,6 @@ async def _identified(caller: Caller, body: Body, settings: EnrichmentSettings) 
         details = [Detail(field=found.field, reason=found.reason)]
         async with caller.transaction() as conn:
             await refuse(conn, status, error, str(found.code), found.message, details)
-    if settings.identifier_luhn == "warn" and (wrong := fails_luhn(found)):
-        log.warning("luhn_check_failed", fields=wrong, company_siren=found.company_siren)
     return found
 
 
@@ -116,11 +121,25 @@ async def _made(once: OnceHere, caller: Caller, key: str | None, body: Body, fou
         once.conn, found, metadata=body.metadata or {}, created_by=caller.subject, key=key, settings=settings
     )
     await service.ask(once.conn, request_id, found.siret, Trigger.REQUEST_CREATED, settings)
+    warn_luhn(caller, request_id, found, settings)
     return request_id
+
+
+def warn_luhn(caller: Caller, request_id: str, found: Identifiers, settings: EnrichmentSettings) -> None:
+    """Log a number that fails its check digit, where that is no refusal."""
+    if settings.identifier_luhn == "warn" and (wrong := fails_luhn(found)):
+        fields = line_fields(
+            correlation_id=current_correlation(),
+            tenant_id=caller.tenant_id,
+            request_id=request_id,
+            company_siren=found.company_siren,
+        )
+        log.warning("luhn_check_failed", **fields, fields=wrong)
 
 
 @router.get("/requests/{request_id}", needs=READ, response_model=Opened, responses={**fixed(404)})
 async def show_request(
+    request: Request,
     caller: Who,
     request_id: str,
     include: Annotated[str | None, Query(description="`dirigeants`, for who may see them.", max_length=100)] = None,
@@ -138,6 +157,7 @@ async def show_request(
     limited = caller.roles.isdisjoint(WHOLE)
     async with caller.transaction() as conn:
         seen = await _mine(conn, caller, request_id, days)
+        note_line(request, company_siren=seen["company_siren"])
         status, last_run_at = seen["enrichment_status"], seen["enrichment_last_run_at"]
         stale = opens_again(status, last_run_at, seen["at"], fresh=seen["fresh"])
         if stale and not seen["running"] and not limited:
@@ -153,7 +173,7 @@ async def show_request(
     status_code=202,
     responses={202: {"model": Created}, **fixed(404, 409, 422)},
 )
-async def refresh_company(caller: Who, key: Key, request_id: str) -> Response:
+async def refresh_company(request: Request, caller: Who, key: Key, request_id: str) -> Response:
     """Have the company of a request looked up again, fresh or not; not twice in a minute."""
     settings = caller.settings(EnrichmentSettings)
     days = settings.freshness_ttl_days
@@ -161,6 +181,7 @@ async def refresh_company(caller: Who, key: Key, request_id: str) -> Response:
         if once.is_new:
             conn = once.conn
             seen = await _mine(conn, caller, request_id, days)
+            note_line(request, company_siren=seen["company_siren"])
             refresh = Trigger.MANUAL_REFRESH
             try:
                 await service.ask(conn, seen["id"], seen["siret"], refresh, settings)
@@ -184,6 +205,13 @@ async def show_overview(caller: Who) -> Panel:
     """Counts by status, how the sources are, and the last errors."""
     async with caller.transaction() as conn:
         return await panel(conn)
+
+
+@router.post("/enrichment/rerun", needs=RERUN, status_code=202)
+async def rerun_companies(caller: Who, body: Selection) -> Rerun:
+    """Run companies of the caller's tenant again whose last run ended PARTIAL or FAILED."""
+    async with caller.transaction() as conn:
+        return await rerun_own(conn, body)
 
 
 async def _mine(conn: Connection, caller: Caller, request_id: str, days: int) -> Row:

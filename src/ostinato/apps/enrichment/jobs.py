@@ -5,50 +5,57 @@
     each of the sources        two steps of the engine    M3C-pipeline-6: the call, what is kept
     merge to requests          service.end_run            M3C-pipeline-7 to 10, one transaction
 
+While a source is paused, or its line is long, the job sleeps: nobody is called, no attempt is used.
+
 A call that was committed is never made again, whatever dies: it is a step of the engine. What a
 source answered is kept, and emitted, in a second step, so that no transaction is open during a
 call. A source without credentials is not part of the pipeline: neither counted nor reported.
 """
 
 import dataclasses
-from typing import Any, Final
+from typing import Final
 
 from ostinato import Context, Retry, Snooze
 from ostinato.apps.enrichment import APP, service, upkeep
-from ostinato.apps.enrichment.fetch import Fetcher, pooled
+from ostinato.apps.enrichment.fetch import Fetcher
 from ostinato.apps.enrichment.lock import locked
+from ostinato.apps.enrichment.logs import Fields, job_fields
 from ostinato.apps.enrichment.model import ErrorCode, Fetched, SourceApi, Trigger
+from ostinato.apps.enrichment.queries import QUERIES
+from ostinato.apps.enrichment.rerun import rerun_due
 from ostinato.apps.enrichment.rules import lock_name
 from ostinato.apps.enrichment.service import QUEUE, Run
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import SOURCES, Source
-from ostinato.apps.enrichment.wire import Wire
+from ostinato.apps.enrichment.turns import Paused, sleep_before
+from ostinato.apps.enrichment.wire import Wire, pooled
 from ostinato.errors import LeaseHeld, LeaseLost
 from ostinato.observe import FilteringBoundLogger, bound, get_logger
 
-LONGEST_TURN: Final = 2.0
-"""Seconds that a run waits for its turn in the worker; a longer wait leaves it to others."""
 HELD_SECONDS: Final = 1.0
 PURGED_AT_ONCE: Final = 1000
-Fields = dict[str, Any]
 
 
 @APP.job(queue=QUEUE, retry=Retry(delays=(1, 5, 15, 30)))
 async def enrich(ctx: Context, siren: str, request_id: str, trigger: Trigger) -> Snooze | None:
     """Enrich a company, and emit that to everybody who waits for it."""
-    fields = _fields(ctx, siren, request_id)
+    fields = job_fields(ctx, siren, request_id)
     settings = ctx.settings(EnrichmentSettings)
     log = get_logger("enrichment", **fields)
     with bound(**fields):
         try:
-            wire = Wire(await ctx.shared(pooled), settings, ctx.fenced)
+            async with ctx.fenced() as conn:
+                wait = await sleep_before(conn, SOURCES.values(), settings)
+            if wait > 0:
+                return await _sleep(ctx, siren, wait, settings, log)
+            wire = Wire(await ctx.shared(pooled, settings.proxy_url, settings.ca_file), settings, ctx.fenced)
             fetcher = Fetcher(wire, log, ctx.job.id)
-            wait = await fetcher.wait_of(SOURCES[SourceApi.SEARCH])
-            if wait > LONGEST_TURN:
-                return Snooze(wait)
             async with locked(ctx, siren, settings, log) as lock:
                 run = Run(siren, ctx.job.id, request_id, trigger, ctx.job.tenant_id, ctx.correlation_id, lock, settings)
                 await _pipeline(ctx, run, fetcher, log)
+        except Paused as paused:
+            log.info("source_paused", source_api=paused.source_api, error_code=paused.reason)
+            return await _sleep(ctx, siren, paused.seconds, settings, log)
         except LeaseHeld as held:
             log.warning("lock_held", lease=held.values.get("name"))
             return Snooze(HELD_SECONDS)
@@ -68,20 +75,16 @@ async def enrich(ctx: Context, siren: str, request_id: str, trigger: Trigger) ->
     return None
 
 
-def _fields(ctx: Context, siren: str | None = None, request_id: str | None = None) -> Fields:
-    """The fields of every line of a job beside time, level and what happened (M3C-logs-1)."""
-    return {
-        "correlation_id": ctx.correlation_id,
-        "tenant_id": ctx.job.tenant_id,
-        "request_id": request_id,
-        "job_id": ctx.job.id,
-        "company_siren": siren,
-        "source_api": None,
-        "http_status": None,
-        "error_code": None,
-        "error_message": None,
-        "duration_ms": None,
-    }
+async def _sleep(
+    ctx: Context, siren: str, seconds: float, settings: EnrichmentSettings, log: FilteringBoundLogger
+) -> Snooze:
+    """Let the run sleep until its sources may be called: no attempt, no call, and its lock is kept."""
+    async with ctx.fenced() as conn:
+        await QUERIES.run(
+            conn, "sleep_run", siren=siren, job_id=ctx.job.id, seconds=seconds, ttl=settings.lock_ttl_seconds
+        )
+    log.info("enrichment_sleeps", seconds=round(seconds, 1))
+    return Snooze(seconds)
 
 
 async def _pipeline(ctx: Context, run: Run, fetcher: Fetcher, log: FilteringBoundLogger) -> None:
@@ -143,7 +146,7 @@ def _log_fetch(log: FilteringBoundLogger, one: Fetched) -> None:
 async def catch_up(ctx: Context) -> int:
     """Run again what is stale; how many runs were added."""
     settings = ctx.settings(EnrichmentSettings)
-    with bound(**_fields(ctx)):
+    with bound(**job_fields(ctx)):
         async with ctx.fenced() as conn:
             found = await upkeep.stale(conn, settings)
         purged = await _purge(ctx, settings)
@@ -174,7 +177,7 @@ async def _purge(ctx: Context, settings: EnrichmentSettings) -> int:
 @APP.job(queue=QUEUE, priority=-10)  # before the backlog: it ends what nobody else does
 async def sweep(ctx: Context) -> int:
     """End the runs that nobody ends any more; how many."""
-    with bound(**_fields(ctx)):
+    with bound(**job_fields(ctx)):
         async with ctx.fenced() as conn:
             ended = await upkeep.end_abandoned(conn)
         if ended:
@@ -182,5 +185,18 @@ async def sweep(ctx: Context) -> int:
     return len(ended)
 
 
+@APP.job(queue=QUEUE, priority=-10)
+async def rerun(ctx: Context) -> int:
+    """Run again what ended with an error that passes, when its time has come; how many companies."""
+    settings = ctx.settings(EnrichmentSettings)
+    with bound(**job_fields(ctx)):
+        async with ctx.fenced() as conn:
+            found = await rerun_due(conn, settings)
+        if found.companies:
+            ctx.log.info("companies_run_again", companies=found.companies, duration_ms=ctx.milliseconds())
+    return found.companies
+
+
 APP.schedule(catch_up, cron="15 3 * * *", zone="Europe/Paris", name="enrichment.catch_up")
 APP.schedule(sweep, cron="*/5 * * * *", zone="UTC", name="enrichment.sweep")
+APP.schedule(rerun, cron="* * * * *", zone="UTC", name="enrichment.rerun")

@@ -1,63 +1,25 @@
-"""Holds nomenclatures: legal forms, roles, countries. A code that is not here has no label."""
+"""Holds nomenclatures: legal forms, activities, roles, countries. A code not in them has no label."""
 
 from collections.abc import Mapping
+from importlib.resources import files
+from types import MappingProxyType
 from typing import Final
 
-LEGAL_FORMS: Final[Mapping[str, str]] = {
-    "1000": "Entrepreneur individuel",
-    "3120": "Société commerciale étrangère immatriculée au RCS",
-    "5202": "Société en nom collectif",
-    "5306": "Société en commandite simple",
-    "5308": "Société en commandite par actions",
-    "5410": "SARL nationale",
-    "5458": "SARL coopérative ouvrière de production (SCOP)",
-    "5485": "Société d'exercice libéral à responsabilité limitée",
-    "5498": "SARL unipersonnelle",
-    "5499": "Société à responsabilité limitée (sans autre indication)",
-    "5510": "SA nationale à conseil d'administration",
-    "5515": "SA d'économie mixte à conseil d'administration",
-    "5599": "SA à conseil d'administration (s.a.i.)",
-    "5699": "SA à directoire (s.a.i.)",
-    "5710": "Société par actions simplifiée",
-    "5720": "Société par actions simplifiée à associé unique",
-    "5785": "Société d'exercice libéral par actions simplifiée",
-    "5800": "Société européenne",
-    "6220": "Groupement d'intérêt économique",
-    "6316": "Coopérative d'utilisation de matériel agricole en commun",
-    "6317": "Société coopérative agricole",
-    "6521": "Société civile de placement collectif immobilier",
-    "6533": "Groupement agricole d'exploitation en commun",
-    "6534": "Groupement foncier agricole",
-    "6540": "Société civile immobilière",
-    "6541": "Société civile immobilière de construction-vente",
-    "6589": "Société civile de moyens",
-    "6597": "Société civile d'exploitation agricole",
-    "6598": "Exploitation agricole à responsabilité limitée",
-    "6599": "Autre société civile",
-    "7113": "Ministère",
-    "7210": "Commune et commune nouvelle",
-    "7220": "Département",
-    "7230": "Région",
-    "7344": "Métropole",
-    "7346": "Communauté de communes",
-    "7348": "Communauté d'agglomération",
-    "7361": "Centre communal d'action sociale",
-    "7364": "Établissement d'hospitalisation",
-    "7371": "Office public d'habitation à loyer modéré",
-    "7389": "Établissement public national à caractère administratif",
-    "7410": "Groupement d'intérêt public",
-    "8210": "Mutuelle",
-    "8310": "Comité social économique d'entreprise",
-    "8410": "Syndicat de salariés",
-    "9110": "Syndicat de copropriété",
-    "9220": "Association déclarée",
-    "9223": "Groupement d'employeurs",
-    "9230": "Association déclarée, reconnue d'utilité publique",
-    "9260": "Association de droit local",
-    "9300": "Fondation",
-    "9900": "Autre personne morale de droit privé",
-}
-"""`nature_juridique` of INSEE, the common ones."""
+
+def _table(name: str) -> Mapping[str, str]:
+    """Read a nomenclature of INSEE from its file: a code, a tab and its label in each line."""
+    lines = files("ostinato.apps.enrichment").joinpath("data", name).read_text(encoding="utf-8").splitlines()
+    return MappingProxyType(dict(line.split("\t") for line in lines))
+
+
+LEGAL_FORMS: Final = _table("legal_forms.tsv")
+"""`nature_juridique`: the legal categories of INSEE, level III, of September 2022.
+
+5498 and 5720 are no longer in it; records of INPI still have them.
+"""
+
+NAF: Final = _table("naf.tsv")
+"""`activite_principale`: the 732 sub-classes of NAF rev. 2, in force from 2008 to the end of 2026."""
 
 ROLES: Final[Mapping[str, str]] = {
     "30": "Gérant",

@@ -3,11 +3,12 @@
 For each field the first source in its order of priority that says something is taken. Nothing empty
 ever replaces something. A value of a source that did not answer this time stands where that source
 stands in the order: it gives way to a better source, and not to a worse one. What a source
-withholds (`[NON-DIFFUSIBLE]`) is absent, and no other source fills it.
+withholds (`[NON-DIFFUSIBLE]`) is absent, also if it was known before, and no other source fills it.
+A label is told by who told its code: one of an earlier code does not stand beside a new one.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -20,6 +21,7 @@ MATRIX: Final[Mapping[str, tuple[SourceApi, ...]]] = {
     "legal_name": (A, I, R),
     "trade_name": (A, I),
     "brand_name": (A, I),
+    "legal_form_code": (I, A),
     "legal_form": (I, A, R),
     "creation_date": (I, A, R),
     "active_status": (A, I, R),
@@ -35,6 +37,8 @@ MATRIX: Final[Mapping[str, tuple[SourceApi, ...]]] = {
     "registry_name": (R, I),
 }
 FIELDS: Final = tuple(MATRIX)
+CODES: Final[Mapping[str, str]] = {"legal_form": "legal_form_code", "naf_label": "naf_code"}
+"""The fields that are labels, each with its code, which stands before it in the matrix."""
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 FIELD_DAYS: Final[Mapping[str, int]] = dict.fromkeys(FIELDS, 30) | {"active_status": 7}
 """How long each field is good for; the 30 days of the snapshot decide about STALE."""
@@ -65,12 +69,14 @@ def merge(stored: Mapping[str, Stored], fetched: Collection[Fetched]) -> Merged:
     masked = {name for one in answered.values() for name in one.masked}
     values: dict[str, str | None] = {}
     sources: dict[str, SourceApi] = {}
-    for field, order in MATRIX.items():
-        before = stored.get(field)
-        values[field] = before.value if before else None
+    for field in FIELDS:
         if field in masked:
+            values[field] = None
             continue
-        for source in order:
+        told = sources.get(CODES.get(field, ""))
+        before = stored.get(field) if told is None else None
+        values[field] = before.value if before else None
+        for source in _order(field, told):
             if before is not None and before.source_api is source and source not in answered:
                 break  # it could not be asked: what it said still stands
             found = _value(field, answered[source]) if source in answered else None
@@ -78,6 +84,12 @@ def merge(stored: Mapping[str, Stored], fetched: Collection[Fetched]) -> Merged:
                 values[field], sources[field] = found, source
                 break
     return Merged(values, sources, tuple(sorted(masked)))
+
+
+def _order(field: str, told: SourceApi | None) -> Iterator[SourceApi]:
+    """The sources of a field; of a label whose code one told: that one, and those without codes."""
+    others = MATRIX[CODES[field]] if told is not None else ()
+    return (source for source in MATRIX[field] if source is told or source not in others)
 
 
 def _value(field: str, one: Fetched) -> str | None:

@@ -46,12 +46,13 @@ class ErrorCode(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What asked for an enrichment; the last one is ours, and emits no event."""
+    """What asked for an enrichment; the last two are ours, and emit no event."""
 
     REQUEST_CREATED = "REQUEST_CREATED"
     REQUEST_OPENED = "REQUEST_OPENED"
     MANUAL_REFRESH = "MANUAL_REFRESH"
     CATCH_UP = "CATCH_UP"
+    RERUN = "RERUN"
 
 
 REQUIRED: Final = frozenset({SourceApi.SEARCH})

@@ -9,19 +9,25 @@ from pydantic import BaseModel
 from ostinato import observe
 from ostinato.apps.enrichment.model import Status
 from ostinato.apps.enrichment.queries import QUERIES
-from ostinato.observe import Block, Counts, Table
+from ostinato.observe import N_, Block, Counts, Table
 
-_SOURCE = (
-    "source_api",
-    "state",
-    "failures",
-    "paused_until",
-    "last_ok_at",
-    "last_error_at",
-    "last_error",
-    "calls_today",
-)
-_ERROR = ("siren", "source_api", "last_retrieved_at", "last_http_status", "last_error")
+_SOURCE = {
+    "source_api": N_("source"),
+    "state": N_("state"),
+    "failures": N_("failures"),
+    "paused_until": N_("paused until"),
+    "last_ok_at": N_("last answer"),
+    "last_error_at": N_("last error at"),
+    "last_error": N_("last error"),
+    "calls_today": N_("calls today"),
+}
+_ERROR = {
+    "siren": N_("SIREN"),
+    "source_api": N_("source"),
+    "last_retrieved_at": N_("time"),
+    "last_http_status": N_("answer"),
+    "last_error": N_("error"),
+}
 
 
 class Panel(BaseModel):
@@ -51,8 +57,8 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     errors = [[each[name] for name in _ERROR] for each in seen.last_errors]
     return [
         Counts("Requests by status", seen.requests),
-        Table("Sources", _SOURCE, [[each[name] for name in _SOURCE] for each in seen.sources]),
-        Table("Last errors", _ERROR, errors),
+        Table("Sources", tuple(_SOURCE.values()), [[each[name] for name in _SOURCE] for each in seen.sources]),
+        Table("Last errors", tuple(_ERROR.values()), errors),
     ]
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, cast
 from psycopg.types.json import Jsonb
 
 from ostinato import database, idempotency, machines
+from ostinato.apps.enrichment import establishments
 from ostinato.apps.enrichment.events import (
     COMPLETED,
     FETCHED,
@@ -31,6 +32,7 @@ from ostinato.apps.enrichment.machine import COMPANY, ENTITY
 from ostinato.apps.enrichment.merge import Merged, Stored, merge
 from ostinato.apps.enrichment.model import Fetched, Identifiers, SourceApi, Status, Trigger, Verdict
 from ostinato.apps.enrichment.queries import QUERIES, Connection
+from ostinato.apps.enrichment.rerun import next_rerun
 from ostinato.apps.enrichment.rules import cooldown_left, core_identity, evaluate, idempotency_key, key_is_free
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import SOURCES
@@ -103,6 +105,8 @@ async def create(
         correlation_id=correlation or f"request-{request_id}",
         idempotency_key=key,
     )
+    if found.siret is not None:
+        await establishments.open_one(conn, request_id, settings)
     return request_id
 
 
@@ -162,8 +166,8 @@ async def begin_run(conn: Connection, run: Run) -> int | None:
         await run.lock.give_back(conn)
         return None
     event, number = "start", max(1, run.lock.lease.attempt)
-    if status == Status.RUNNING:  # its holder before us is gone: M3C-lock-5
-        event, number = "take_over", company["attempt"] + 1
+    if status == Status.RUNNING:  # its holder before us is gone: M3C-lock-5; or it was us, and we slept
+        event, number = "take_over", company["attempt"] + (0 if company["asleep"] else 1)
     elif status == Status.SUCCESS and run.trigger is Trigger.MANUAL_REFRESH:
         event = "refresh"
     elif status == Status.SUCCESS and company["fresh"]:
@@ -179,9 +183,11 @@ async def begin_run(conn: Connection, run: Run) -> int | None:
         "lock_token": run.lock.lease.token,
         "attempt": number,
         "enrichment_error": None,
+        "asleep_until": None,
     }
     await _move(conn, run, event, changes)
-    await emit(conn, STARTED, Started(run.job_id, run.siren, number), run.siren)
+    if not company["asleep"]:
+        await emit(conn, STARTED, Started(run.job_id, run.siren, number), run.siren)
     return number
 
 
@@ -241,8 +247,10 @@ async def end_run(
     merged = merge(stored, fetched)
     core = core_identity(run.siren, merged.values, merged.masked)
     verdict = evaluate(fetched, core=core, optional_not_found_fails=run.settings.optional_not_found_counts_as_failure)
-    now = (await database.now(conn)).isoformat()
-    changes = counters(verdict) | {"enrichment_last_run_at": now}
+    at = await database.now(conn)
+    now = at.isoformat()
+    again = next_rerun(fetched, run.trigger, before["fields"]["reruns"], run.settings, at)
+    changes = counters(verdict) | again | {"enrichment_last_run_at": now, "last_job_id": run.job_id}
     if verdict.status is not Status.FAILED:  # a failed run takes nothing away, nor makes it new
         changes |= dict(merged.values) | {
             "masked_fields": list(merged.masked),
@@ -250,7 +258,9 @@ async def end_run(
             "freshness_days": run.settings.freshness_ttl_days,
         }
         await _note_provenance(conn, run.siren, merged, documents)
+        await _forget_masked(conn, run.siren, merged, fetched, documents)
     await _move(conn, run, ENDINGS[verdict.status], changes)
+    await establishments.check(conn, run.siren)
     await emit_completed(conn, run.siren, run.job_id, verdict, (run.tenant_id, run.correlation_id))
     await run.lock.give_back(conn)
     return verdict
@@ -304,6 +314,7 @@ def counters(verdict: Verdict) -> dict[str, object]:
         "optional_sources_failed_count": verdict.optional_sources_failed_count,
         "job_id": None,
         "lock_token": None,
+        "asleep_until": None,
     }
 
 
@@ -319,6 +330,23 @@ async def _move(conn: Connection, run: Run, event: str, changes: Mapping[str, ob
         correlation_id=run.correlation_id,
         changes=changes,
     )
+
+
+async def _forget_masked(
+    conn: Connection, siren: str, merged: Merged, fetched: Sequence[Fetched], documents: Mapping[SourceApi, str]
+) -> None:
+    """Forget what sources withhold by now: hashes of it, labels without a code, and older answers."""
+    gone = [field for field, value in merged.values.items() if value is None]
+    await QUERIES.run(conn, "forget_provenance", siren=siren, fields=gone)
+    withholding = [one.source_api for one in fetched if one.masked]
+    if withholding:
+        await QUERIES.run(
+            conn,
+            "forget_answers",
+            siren=siren,
+            sources=[str(source) for source in withholding],
+            kept=[documents[source] for source in withholding if source in documents],
+        )
 
 
 async def _note_provenance(conn: Connection, siren: str, merged: Merged, documents: Mapping[SourceApi, str]) -> None:

@@ -1,7 +1,9 @@
 """Declares the settings of enrichment; each source adds its own (`sources/`)."""
 
+import dataclasses
 from typing import Final
 
+from ostinato.apps.enrichment import checks
 from ostinato.apps.enrichment.sources import SourceSettings
 from ostinato.settings import section, setting
 
@@ -36,7 +38,30 @@ class EnrichmentSettings(SourceSettings):
     )  # fmt: skip
     catch_up_most: int = setting(500, "Stale companies of one night.", low=1, high=100_000)
 
+    rerun_minutes: str = setting(
+        "5,15,60,240,720,1440", "Minutes until a result that passes is run again, one after the other; none: never."
+    )
+
+    proxy_url: str = setting("", "An HTTP proxy through which the sources are reached, such as http://proxy:3128.")
+    ca_file: str = setting("", "A file of certificates (PEM) that are trusted beside the usual ones.")
+
+    def __post_init__(self) -> None:
+        """Check what the sources and the lock could not work with."""
+        super().__post_init__()
+        checks.pauses("backoff_ms", self.backoff_ms)
+        checks.minutes("rerun_minutes", self.rerun_minutes)
+        for field in dataclasses.fields(self):
+            if field.name.endswith("_url"):
+                checks.address(field.name, getattr(self, field.name), needed=field.name != "proxy_url")
+        checks.certificates("ca_file", self.ca_file)
+        checks.below("lock_heartbeat_seconds", self.lock_heartbeat_seconds, "lock_ttl_seconds", self.lock_ttl_seconds)
+
+    @property
+    def rerun_seconds(self) -> tuple[float, ...]:
+        """The pauses before the reruns."""
+        return checks.minutes("rerun_minutes", self.rerun_minutes)
+
     @property
     def backoff_seconds(self) -> tuple[float, ...]:
         """The pauses before the retries (M3C-retry-2, M3C-retry-3)."""
-        return tuple(float(word) / 1000 for word in self.backoff_ms.split(",") if word.strip())
+        return checks.pauses("backoff_ms", self.backoff_ms)

@@ -49,6 +49,6 @@ async def purge(conn: Connection, settings: EnrichmentSettings, most: int) -> in
 async def _fail(conn: Connection, siren: str, job_id: int) -> None:
     verdict = Verdict(Status.FAILED, False, 0, 1, 0, LOST)  # noqa: FBT003 - no core identity
     now = (await database.now(conn)).isoformat()
-    changes = service.counters(verdict) | {"enrichment_last_run_at": now}
+    changes = service.counters(verdict) | {"enrichment_last_run_at": now, "last_job_id": job_id}
     await machines.transition(conn, COMPANY, ENTITY, siren, "fail", by="enrichment.sweep", changes=changes)
     await service.emit_completed(conn, siren, job_id, verdict)

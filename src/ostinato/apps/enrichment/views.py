@@ -1,10 +1,10 @@
 """Defines what the routes of enrichment take and show."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from psycopg import AsyncConnection
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostinato.apps.enrichment.extract import directors
 from ostinato.apps.enrichment.merge import FIELDS
@@ -14,6 +14,7 @@ from ostinato.apps.enrichment.rules import stale_fields
 
 Row = dict[str, Any]
 
+NO_OBJECT: Final = ""
 EXAMPLE: Final = "b7d1c7f2-4d6f-4a3c-9a54-1f6b2b6f2f10"
 
 
@@ -39,12 +40,25 @@ class Body(BaseModel):
         json_schema_extra={"type": ["object", "null"]},
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _shaped(cls, given: object) -> object:
+        """Take what is no object as one without a company, which `odd` names: refused as the contract says."""
+        return given if isinstance(given, dict) else {NO_OBJECT: None}
+
     def odd(self) -> "list[Detail]":
-        """What is no part of a request: unknown fields, and metadata that is no object."""
-        found = [Detail(field=name[:100], reason="unknown_field") for name in sorted(self.model_extra or {})]
+        """What is no part of a request: no object, unknown fields, and metadata that is no object."""
+        extra = sorted(self.model_extra or {})
+        if extra == [NO_OBJECT]:
+            return [Detail(field="body", reason="expected_object")]
+        found = [Detail(field=name[:100], reason="unknown_field") for name in extra]
         if self.metadata is not None and not isinstance(self.metadata, dict):
             found.append(Detail(field="metadata", reason="expected_object"))
         return found
+
+
+ABSENT: Final = Body.model_validate(None)
+"""An empty body."""
 
 
 class RequestView(BaseModel):
@@ -54,6 +68,10 @@ class RequestView(BaseModel):
     created_at: datetime
     siren: str | None
     siret: str | None
+    siret_status: Literal["PENDING", "KNOWN", "UNKNOWN"] | None = Field(
+        description="Whether the SIRET is an establishment of the company; PENDING until that was asked.",
+        examples=["KNOWN"],
+    )
     company_siren: str = Field(examples=["999000003"])
     enrichment_status: Status
     enrichment_last_run_at: datetime | None
@@ -67,14 +85,15 @@ class Origin(BaseModel):
     observed_at: datetime
 
 
-class Company(BaseModel):
-    """A company, consolidated."""
+class Fields(BaseModel):
+    """What is known of a company."""
 
     siren: str = Field(examples=["999000003"])
     legal_name: str | None
     trade_name: str | None
     brand_name: str | None
     legal_form: str | None
+    legal_form_code: str | None = Field(description="INSEE's code of it.", examples=["5710"])
     creation_date: str | None
     active_status: str | None
     address_line1: str | None
@@ -87,6 +106,11 @@ class Company(BaseModel):
     headcount_range: str | None
     rcs_city: str | None
     registry_name: str | None
+
+
+class Company(Fields):
+    """A company, consolidated."""
+
     updated_at: datetime
     data_masked: bool = Field(description="Whether the source withholds some of it.")
     masked_fields: list[str]
@@ -173,7 +197,7 @@ async def created_view(conn: AsyncConnection[Any], seen: Row) -> Created:
 
 
 async def _company(conn: AsyncConnection[Any], seen: Row) -> Company | None:
-    """Show the company; None before its first consolidation. What is masked is not shown."""
+    """Show the company; None before its first consolidation. What is masked is not there."""
     if seen["updated_at"] is None:
         return None
     rows = await QUERIES.rows(conn, "show_provenance", siren=seen["company_siren"])
@@ -181,7 +205,7 @@ async def _company(conn: AsyncConnection[Any], seen: Row) -> Company | None:
     masked: list[str] = seen["masked_fields"]
     known = [row for row in rows if row["field"] in FIELDS]
     return Company.model_validate(
-        {field: None if field in masked else stored[field] for field in FIELDS}
+        {field: stored[field] for field in FIELDS}
         | {
             "siren": seen["company_siren"],
             "updated_at": seen["updated_at"],

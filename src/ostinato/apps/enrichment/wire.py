@@ -4,9 +4,11 @@ What goes wrong is no exception but a `SourceError` with its canonical code.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import httpx
@@ -14,7 +16,7 @@ import httpx
 from ostinato import database, idempotency
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
 from ostinato.apps.enrichment.queries import Connection
-from ostinato.apps.enrichment.rules import MOST_RECEIVED
+from ostinato.apps.enrichment.rules import MOST_RECEIVED, is_retryable
 from ostinato.errors import InvalidInput
 from ostinato.jobs import retry_after_seconds
 
@@ -23,9 +25,33 @@ if TYPE_CHECKING:
 
 Lend = Callable[[], AbstractAsyncContextManager[Connection]]
 """Lends a connection in a transaction."""
+UseTurn = Callable[[], Awaitable[None]]
+"""Uses a turn for the call that is sent next."""
 
 LONGEST_PAUSE: Final = 1e8
 """Seconds of Retry-After, not cut to a day: a caller that asks a source before that is banned."""
+
+
+@asynccontextmanager
+async def pooled(proxy_url: str = "", ca_file: str = "") -> AsyncIterator[httpx.AsyncClient]:
+    """Open one pool of connections for all runs of a worker; the environment's proxies are not asked."""
+    async with httpx.AsyncClient(
+        verify=trusted(ca_file),
+        limits=httpx.Limits(max_connections=100, max_keepalive_connections=20),
+        timeout=None,  # noqa: S113 - each exchange has its time
+        trust_env=False,
+        proxy=proxy_url or None,
+    ) as http:
+        yield http
+
+
+@cache
+def trusted(ca_file: str = "") -> ssl.SSLContext:
+    """Load the certificates that are trusted, those of a private authority beside the usual ones."""
+    context = httpx.create_ssl_context(trust_env=False)  # it takes a while
+    if ca_file:
+        context.load_verify_locations(cafile=ca_file)
+    return context
 
 
 class Reply(NamedTuple):
@@ -43,7 +69,7 @@ class Reply(NamedTuple):
     @classmethod
     def failed(cls, source: SourceApi, code: ErrorCode, message: str, *, called: bool = True) -> "Reply":
         """Make a reply without a status; only a timeout is worth another try."""
-        retryable = code is ErrorCode.TIMEOUT and called
+        retryable = called and is_retryable(code, None)
         return cls(error=SourceError(code, source, None, message, retryable), called=called)
 
 
@@ -54,6 +80,7 @@ class Wire:
     http: httpx.AsyncClient
     settings: "EnrichmentSettings"
     lend: Lend
+    turn: UseTurn | None = None
 
     async def get(
         self,
@@ -61,8 +88,12 @@ class Wire:
         url: str,
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
+        *,
+        counts: bool = True,
     ) -> Reply:
-        """Send a GET and read the answer."""
+        """Send a GET, with a turn unless it does not count, and read the answer."""
+        if counts and self.turn is not None:
+            await self.turn()
         request = self.http.build_request("GET", url, params=params, headers=headers)
         return await self._exchange(source, request)
 

@@ -18,9 +18,11 @@
 | 999000110 | the search answers with another company |
 | 999000128 | slow: 25 s in all |
 | 999000136 | no connection: it is cut as soon as it is made |
+| 999000144 | a company abroad |
 
 A port listens or it does not, whatever the SIREN: the last one resets the connection instead of
-refusing it, which a caller meets in the same way. Every other SIREN is unknown.
+refusing it, which a caller meets in the same way. Every other SIREN is unknown. A company has three
+establishments, with the NIC 0001x, 0002x and 0003x; the search knows no other SIRET of it.
 """
 
 import time

@@ -20,11 +20,21 @@ class Invented:
     """A natural person, who trades under the own name."""
     masked: bool = False
     ceased: bool = False
+    abroad: bool = False
+    """Its head office is in Brussels."""
 
     @property
     def siret(self) -> str:
-        """Its head office: the NIC 0001x whose last digit makes the sum right."""
-        return next(number for digit in range(10) if _sum(number := f"{self.siren}0001{digit}") % 10 == 0)
+        """Its head office, the first of its establishments."""
+        return self.sirets[0]
+
+    @property
+    def sirets(self) -> list[str]:
+        """Its three establishments: the NIC 0001x to 0003x whose last digit makes the sum right."""
+        return [
+            next(number for digit in range(10) if _sum(number := f"{self.siren}000{nth}{digit}") % 10 == 0)
+            for nth in (1, 2, 3)
+        ]
 
 
 NAMED: Final[Mapping[str, Invented]] = {
@@ -44,6 +54,7 @@ NAMED: Final[Mapping[str, Invented]] = {
         Invented("999000110", "HOMONYMES"),
         Invented("999000128", "PATIENCE INFINIE"),
         Invented("999000136", "PORTES CLOSES"),
+        Invented("999000144", "OUTRE QUIEVRAIN", form="3120", abroad=True),
     )
 }
 

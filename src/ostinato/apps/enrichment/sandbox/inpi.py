@@ -23,7 +23,14 @@ SCRIPTS: Final[Mapping[str, Script]] = {
     "999000094": ((401, 0), (200, 0)),
     "999000128": ((503, 4), (200, 4)),
 }
-ADDRESS: Final[Mapping[str, str | None]] = {
+ABROAD: Final[dict[str, str | None]] = {
+    "pays": "BELGIQUE",
+    "codePays": "BEL",
+    "codePostal": None,
+    "commune": "BRUXELLES",
+    "codeInseeCommune": None,
+}
+ADDRESS: Final[dict[str, str | None]] = {
     "pays": "FRANCE",
     "codePays": "FRA",
     "codePostal": "69003",
@@ -177,7 +184,7 @@ def _person(company: Invented, ended: str | None) -> dict[str, Any]:
         "identite": identity,
         "adresseEntreprise": {
             "caracteristiques": {"ambulant": False, "domiciliataire": None},
-            "adresse": dict(ADDRESS),
+            "adresse": ADDRESS | (ABROAD if company.abroad else {}),
         },
         "etablissementPrincipal": _establishment(company),
         "autresEtablissements": [],

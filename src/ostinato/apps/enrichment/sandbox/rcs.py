@@ -2,6 +2,7 @@
 
 GET /registers/v3/infogreffe/rcs/unites_legales/{siren}/extrait_kbis     250 calls a minute
 GET /registers/ping/infogreffe/rcs
+GET /registers/privileges                                                what a token may do
 """
 
 from collections.abc import Mapping
@@ -32,6 +33,7 @@ class Rcs:
         path = "/v3/infogreffe/rcs/unites_legales/{siren}/extrait_kbis"
         self.router.get(path)(self._extract)
         self.router.get("/ping/infogreffe/rcs")(self._ping)
+        self.router.get("/privileges")(self._privileges)
         self.reset()
 
     def reset(self) -> None:
@@ -45,6 +47,11 @@ class Rcs:
     async def _ping(self) -> Response:
         at = "2026-02-20T10:00:00Z"
         return JSONResponse({"status": "ok", "last_update": at, "last_ok_status": at})
+
+    async def _privileges(self, request: Request) -> Response:
+        if request.headers.get("authorization") != f"Bearer {TOKEN}":
+            return self._refused(401, "00101", "Votre jeton n'est pas valide.", "token")
+        return JSONResponse({"privileges": ["extraits_rcs"]})
 
     async def _extract(  # noqa: PLR0911 - one for each way to refuse
         self,

@@ -41,6 +41,18 @@ collectivite_territoriale liste_finess_juridique liste_id_organisme_formation
 identifiant_association statut_entrepreneur_spectacle type_siae est_service_public
 est_l100_3
 """
+ABROAD: Final[Mapping[str, str | None]] = {
+    "adresse": "12 RUE DES EXEMPLES BRUXELLES BELGIQUE",
+    "code_pays_etranger": "99131",
+    "code_postal": None,
+    "commune": None,
+    "departement": None,
+    "epci": None,
+    "libelle_commune": None,
+    "libelle_commune_etranger": "BRUXELLES",
+    "libelle_pays_etranger": "BELGIQUE",
+    "region": None,
+}
 
 
 NOT_IN_MATCHES: Final = """
@@ -84,7 +96,8 @@ class Search:
         if status != 200:  # noqa: PLR2004 - HTTP
             return JSONResponse({"erreur": "Erreur interne du serveur."}, status)
         company = self._world.company(asked[:9])
-        found = [] if company is None else [_found(company, asked, query)]
+        known = company is not None and asked in (company.siren, *company.sirets)
+        found = [_found(company, asked, query)] if company is not None and known else []
         return JSONResponse(
             {
                 "results": found,
@@ -264,6 +277,8 @@ def _siege(company: Invented) -> dict[str, Any]:
         "tranche_effectif_salarie": "12",
         "type_voie": "RUE",
     }
+    if company.abroad:
+        siege |= ABROAD
     if company.masked:
         siege |= dict.fromkeys(HIDDEN.split(), MASK)
     if company.masked and company.natural:

@@ -12,7 +12,7 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
@@ -88,16 +88,13 @@ class Inpi(Source):
         creation = at(content, "natureCreation")
         address = at(person, "adresseEntreprise", "adresse")
         main = at(person, "etablissementPrincipal")
+        form = text(formality, "formeJuridique") or text(creation, "formeJuridique") or text(company, "formeJuridique")
         return {
             "legal_name": text(company, "denomination") or _own_name(person),
             "trade_name": text(company, "nomCommercial"),
             "brand_name": text(main, "descriptionEtablissement", "enseigne"),
-            "legal_form": LEGAL_FORMS.get(
-                text(formality, "formeJuridique")
-                or text(creation, "formeJuridique")
-                or text(company, "formeJuridique")
-                or ""
-            ),
+            "legal_form_code": form,
+            "legal_form": LEGAL_FORMS.get(form or ""),
             "creation_date": text(creation, "dateCreation") or (text(company, "dateImmat") or "")[:10],
             "active_status": "C"
             if text(person, "detailCessationEntreprise", "dateRadiation")
@@ -129,6 +126,9 @@ class Inpi(Source):
         formality = at(payload, "formality")
         return text(formality, "diffusionINSEE") == PARTIAL or at(formality, "diffusionCommerciale") is False
 
+    async def try_credentials(self, http: httpx.AsyncClient, settings: InpiSettings) -> int | None:
+        return (await http.post(**_login_of(settings))).status_code
+
     async def _get(self, wire: Wire, siren: str, token: str) -> Reply:
         url = f"{wire.settings.inpi_url.rstrip('/')}/companies/{siren}"
         return await wire.get(self.api, url, {"Authorization": f"Bearer {token}"})
@@ -152,9 +152,8 @@ class Inpi(Source):
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _login(self, wire: Wire) -> str | Reply:
-        settings = wire.settings
-        account = {"username": settings.inpi_username, "password": settings.inpi_password}
-        reply = await wire.post(self.api, f"{settings.inpi_url.rstrip('/')}/sso/login", account)
+        login = _login_of(wire.settings)
+        reply = await wire.post(self.api, login["url"], login["json"])
         found = at(reply.payload, "token")
         token = found if reply.status == httpx.codes.OK and isinstance(found, str) else None
         async with wire.lend() as conn:
@@ -176,6 +175,11 @@ class Inpi(Source):
 
     def _refused(self, code: ErrorCode, said: str) -> Reply:
         return Reply.failed(self.api, code, said, called=False)
+
+
+def _login_of(settings: InpiSettings) -> dict[str, Any]:
+    account = {"username": settings.inpi_username, "password": settings.inpi_password}
+    return {"url": f"{settings.inpi_url.rstrip('/')}/sso/login", "json": account}
 
 
 def life_of(token: str, now: float) -> float:

@@ -68,7 +68,7 @@ class Rcs(Source):
         base = settings.rcs_url.rstrip("/")
         bearer = {"Authorization": f"Bearer {settings.rcs_token}"}
         if probe:  # after a pause: unthrottled, and it costs no call of the quota
-            found = await wire.get(self.api, f"{base}/ping/infogreffe/rcs", bearer)
+            found = await wire.get(self.api, f"{base}/ping/infogreffe/rcs", bearer, counts=False)
             if found.status != httpx.codes.OK:
                 down = "the source says that it is down"
                 unavailable = Reply.failed(self.api, ErrorCode.SOURCE_UNAVAILABLE, down)
@@ -79,6 +79,10 @@ class Rcs(Source):
             bearer,
             {"context": settings.rcs_context, "object": settings.rcs_object, "recipient": settings.rcs_recipient},
         )
+
+    async def try_credentials(self, http: httpx.AsyncClient, settings: RcsSettings) -> int | None:
+        url = f"{settings.rcs_url.rstrip('/')}/privileges"
+        return (await http.get(url, headers={"Authorization": f"Bearer {settings.rcs_token}"})).status_code
 
     def error_code(self, status: int, code: str | None) -> ErrorCode:
         """As `Source.error_code`: that the provider behind it was late is said in the body."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
-from ostinato.apps.enrichment.labels import COUNTRIES, LEGAL_FORMS
+from ostinato.apps.enrichment.labels import COUNTRIES, LEGAL_FORMS, NAF
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi
 from ostinato.apps.enrichment.sources.reading import PARTIAL, Director, Json, at, director, listed, text, words
 from ostinato.apps.enrichment.sources.source import More, Pace, Source
@@ -18,7 +18,8 @@ from ostinato.settings import Section, section, setting
 
 INCLUDED: Final = "siege,complements,finances,score"
 DIRECTORS: Final = "dirigeants,matching_etablissements"
-"""What it is asked to include: always, and in a second call."""
+ESTABLISHMENT: Final = "matching_etablissements"
+"""What it is asked to include: always, in a second call, and of a SIRET."""
 
 
 @section("enrichment")
@@ -54,22 +55,23 @@ class Search(Source):
         unit = at(payload, "results", 0)
         siege = at(unit, "siege")
         abroad = text(siege, "libelle_pays_etranger")
+        form, activity = text(unit, "nature_juridique"), text(unit, "activite_principale")
         place = any(text(siege, name) for name in ("code_postal", "libelle_commune", "commune"))
         return {
             "legal_name": text(unit, "nom_raison_sociale") or text(unit, "nom_complet"),
             "trade_name": text(unit, "nom_complet"),
             "brand_name": text(unit, "sigle"),
-            "legal_form": LEGAL_FORMS.get(text(unit, "nature_juridique") or ""),
+            "legal_form_code": form,
+            "legal_form": LEGAL_FORMS.get(form or ""),
             "creation_date": text(unit, "date_creation"),
             "active_status": text(unit, "etat_administratif"),
             "address_line1": text(siege, "adresse"),
             "address_line2": text(siege, "complement_adresse"),
             "postal_code": text(siege, "code_postal"),
-            "city": text(siege, "libelle_commune"),
+            "city": text(siege, "libelle_commune") or text(siege, "libelle_commune_etranger"),
             "country_code": COUNTRIES.get(abroad.upper()) if abroad else ("FR" if place else None),
-            "naf_code": text(unit, "activite_principale"),
-            # The answer has the code only, and no list of INSEE's is at hand: none is invented.
-            "naf_label": None,
+            "naf_code": activity,
+            "naf_label": NAF.get(activity or ""),
             "headcount_range": text(unit, "tranche_effectif_salarie"),
         }
 
@@ -93,14 +95,24 @@ class Search(Source):
         found = at(payload, "results", 0, "dirigeants")
         return More(["results", "0", "dirigeants"], found) if isinstance(found, list) else None
 
-    async def _search(self, wire: Wire, siren: str, include: str) -> Reply:
+    async def _search(self, wire: Wire, number: str, include: str) -> Reply:
         settings = wire.settings
         key = settings.search_api_key
         # By SIREN also when the request has a SIRET: the company is what is shared and kept.
-        asked = {"q": siren, "minimal": "true", "include": include, "page": "1", "per_page": "1"}
+        asked = {"q": number, "minimal": "true", "include": include, "page": "1", "per_page": "1"}
         return await wire.get(
             self.api,
             f"{settings.search_url.rstrip('/')}/search",
             {"Authorization": f"Bearer {key}"} if key else None,
             asked,
         )
+
+
+class EstablishmentSearch(Search):
+    """API Recherche d'entreprises, asked whether there is an establishment: by its SIRET."""
+
+    async def ask(self, wire: Wire, siren: str, *, probe: bool) -> Reply:  # noqa: ARG002 - as above
+        return await self._search(wire, siren, ESTABLISHMENT)
+
+    def about(self, payload: Json) -> str | None:
+        return text(payload, "results", 0, "matching_etablissements", 0, "siret")

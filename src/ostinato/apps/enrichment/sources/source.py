@@ -7,6 +7,8 @@ the same for all (whose turn it is, retries, the breaker, what is kept) is in `f
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
+import httpx
+
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi
 from ostinato.apps.enrichment.rules import error_of_status
 from ostinato.apps.enrichment.sources.reading import Director, Json
@@ -85,3 +87,7 @@ class Source(Protocol):
         if all(getattr(settings, name) for name in self.credentials):
             return None
         return f"{' or '.join(self.credentials)} is not set"
+
+    async def try_credentials(self, http: httpx.AsyncClient, settings: "EnrichmentSettings") -> int | None:  # noqa: ARG002
+        """The status of a call that needs the credentials and costs nothing; None: it needs none."""
+        return None

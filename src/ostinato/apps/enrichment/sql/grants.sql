@@ -8,7 +8,7 @@ revoke execute on all functions in schema enrichment from public, ostinato_worke
 grant select on enrichment.request to ostinato_worker;
 grant select (
     tenant_id, id, siren, siret, siren_raw, siret_raw, company_siren, metadata, created_at, created_by, correlation_id,
-    idempotency_key, enrichment_status, enrichment_last_run_at, enrichment_error
+    idempotency_key
 ) on enrichment.request to ostinato_tenant;
 grant insert (tenant_id, id, siren, siret, siren_raw, siret_raw, company_siren, metadata, created_at, created_by,
               correlation_id, idempotency_key)
@@ -19,13 +19,16 @@ grant select (
     siren, legal_name, trade_name, brand_name, legal_form, creation_date, active_status, address_line1, address_line2,
     postal_code, city, country_code, naf_code, naf_label, headcount_range, rcs_city, registry_name, masked_fields,
     updated_at, freshness_days, enrichment_status, enrichment_error, enrichment_last_run_at, core_identity_present,
-    sources_success_count, required_sources_failed_count, optional_sources_failed_count, is_running
+    sources_success_count, required_sources_failed_count, optional_sources_failed_count, is_running, legal_form_code,
+    shown_status, shown_error
 ) on enrichment.company to ostinato_tenant;
 grant select on enrichment.company_document, enrichment.company_source_retrieval, enrichment.company_field_provenance
 to ostinato_worker, ostinato_tenant;
 grant update on enrichment.company to ostinato_worker;
 grant insert, update on enrichment.company_document, enrichment.company_source_retrieval,
     enrichment.company_field_provenance to ostinato_worker;
+
+grant select, insert, update on enrichment.accepted to ostinato_worker, ostinato_tenant;
 
 grant select, delete on enrichment.attachment to ostinato_worker;
 grant select, insert, update, delete on enrichment.fetched to ostinato_worker;
@@ -40,7 +43,16 @@ grant execute on function enrichment.ended_requests to ostinato_worker, ostinato
 grant execute on function enrichment.open_company, enrichment.look_at, enrichment.start_run
     to ostinato_worker, ostinato_tenant;
 grant execute on function
-    enrichment.take_turn, enrichment.hold_back, enrichment.is_held, enrichment.note_fetch, enrichment.ask_token,
+    enrichment.take_turn, enrichment.closed_until, enrichment.keep_place, enrichment.sleep_before,
+    enrichment.sleep_run, enrichment.hold_back, enrichment.is_held, enrichment.note_fetch, enrichment.ask_token,
     enrichment.keep_token, enrichment.is_live, enrichment.refusing_sources, enrichment.missing_sources,
     enrichment.paused_sources, enrichment.used_quotas
 to ostinato_worker;
+grant execute on function enrichment.rerun_companies to ostinato_worker;
+grant execute on function enrichment.rerun_own to ostinato_tenant;
+
+grant select (siret, company_siren, state, checked_at) on enrichment.establishment to ostinato_tenant;
+grant select, update on enrichment.establishment to ostinato_worker;
+grant delete on enrichment.company_field_provenance to ostinato_worker;
+grant execute on function enrichment.open_establishment to ostinato_tenant;
+grant execute on function enrichment.check_establishments to ostinato_worker;

@@ -37,7 +37,7 @@ set search_path = enrichment, pg_catalog, pg_temp as $$
     select coalesce(ostinato.job_state($1) in ('ready', 'scheduled', 'running'), false)
 $$;
 
--- How a company stands for a request, which is told; the company stays locked until the end of the transaction.
+-- How a company stands for a request; the company stays locked until the end of the transaction.
 -- `again`: a refresh by hand, for which being fresh is no reason. A snapshot that is past its time becomes STALE here,
 -- before anything runs (M3C-cache-4).
 -- `failed_for`: why the required source failed in the last run, if it did.
@@ -58,7 +58,9 @@ begin
     select c.* into v_company from company c where c.siren = v_siren for no key update;
     v_fresh := v_company.updated_at > v_now - make_interval(days => look_at.freshness_days);
     siren := v_siren;
-    refreshed_at := v_company.refreshed_at;
+    refreshed_at := (select f.refreshed_at from refresh f
+                     where f.tenant_id = nullif(current_setting('app.tenant_id', true), '')
+                       and f.company_siren = v_siren);
     at := v_now;
     last_run_at := v_company.enrichment_last_run_at;
     failed_for := (select t.last_error::jsonb ->> 'error_code' from company_source_retrieval t
@@ -82,23 +84,17 @@ begin
         end if;
     end if;
     status := v_company.enrichment_status;
-    perform enrichment.tell_request(request_id, v_company, case when decision = 'attached' then v_company.job_id end);
+    if decision = 'attached' then
+        perform enrichment.attach_request(request_id, v_company.job_id);
+    end if;
     return next;
 end
 $$;
 
--- Tells one request how its company stands. With a job that is still to run it waits: PENDING, unless there is a
--- snapshot to be shown.
-create function enrichment.tell_request(request_id uuid, told enrichment.company, job bigint) returns void language sql
+-- Lets one request wait for a job; what it shows is the state of its company.
+create function enrichment.attach_request(request_id uuid, job bigint) returns void language sql
 set search_path = enrichment, pg_catalog, pg_temp as $$
-    update request r set
-        enrichment_status = case when $3 is not null and s.waits then 'PENDING' else ($2).enrichment_status end,
-        enrichment_error = case when $3 is not null and s.waits then null else ($2).enrichment_error end,
-        enrichment_last_run_at = ($2).enrichment_last_run_at,
-        job_id = coalesce($3, r.job_id),
-        correlation_id = case when $3 is null then r.correlation_id
-            else coalesce(ostinato.correlation(null), r.correlation_id) end
-    from (select ($2).enrichment_status in ('PENDING', 'FAILED') as waits) s
+    update request r set job_id = $2, correlation_id = coalesce(ostinato.correlation(null), r.correlation_id)
     where r.tenant_id = nullif(current_setting('app.tenant_id', true), '') and r.id = $1
 $$;
 
@@ -121,16 +117,18 @@ begin
                                   queue => 'enrichment',
                                   priority => case when trigger = 'CATCH_UP' then 100 else 0 end);
     -- Whoever waited for a job that died waits for this one now, and is told when it ends.
-    update request r set job_id = v_job where r.company_siren = v_siren and r.job_id = v_company.job_id;
+    update request r set job_id = v_job where r.job_id = v_company.job_id;
     update attachment a set job_id = v_job where a.job_id = v_company.job_id;
     insert into attachment as a (job_id, tenant_id, ticket)
     values (v_job, nullif(current_setting('app.tenant_id', true), ''), v_job)
     on conflict (job_id, tenant_id) do update set ticket = excluded.ticket;
-    update company c set job_id = v_job, run_trigger = trigger,
-        refreshed_at = case when trigger = 'MANUAL_REFRESH' then ostinato.now() else c.refreshed_at end
-    where c.siren = v_siren
-    returning c.* into v_company;
-    perform enrichment.tell_request(request_id, v_company, v_job);
+    update company c set job_id = v_job, run_trigger = trigger where c.siren = v_siren;
+    if trigger = 'MANUAL_REFRESH' then
+        insert into refresh (tenant_id, company_siren, refreshed_at)
+        values (nullif(current_setting('app.tenant_id', true), ''), v_siren, ostinato.now())
+        on conflict (tenant_id, company_siren) do update set refreshed_at = excluded.refreshed_at;
+    end if;
+    perform enrichment.attach_request(request_id, v_job);
     return v_job;
 end
 $$;
@@ -143,5 +141,5 @@ set search_path = enrichment, pg_catalog, pg_temp as $$
     select r.tenant_id, r.id::text from request r
     join unnest($1, $2) w (tenant_id, id) on (w.tenant_id, w.id) = (r.tenant_id, r.id)
     join company c on c.siren = r.company_siren
-    where r.enrichment_status not in ('PENDING', 'RUNNING') and c.job_id is null
+    where c.enrichment_status not in ('PENDING', 'RUNNING') and c.job_id is null
 $$;

@@ -4,42 +4,129 @@
 -- it is paused: after some fetches in a row that failed, or because it said Retry-After. When the pause is over one
 -- caller probes it; the others wait for what that one says.
 
--- Gives a caller its turn: `go` in `wait` seconds, or why not: `paused` for SOURCE_UNAVAILABLE or RATE_LIMIT. `probe`:
--- the first one after a pause. With `look_only` nothing is taken.
+-- Until when a source may not be called at all: it is paused, another caller probes it, or its day is used up. Null: it
+-- may be called. `probing`: the caller is the one that probes it.
+create function enrichment.closed_until(
+    source enrichment.source, per_day integer, at timestamptz, probing boolean default false
+) returns timestamptz language sql immutable
+set search_path = enrichment, pg_catalog, pg_temp as $$
+    select greatest(
+        case when ($1).paused_until > $3 then ($1).paused_until
+             when ($1).paused_until is not null and ($1).probing_until > $3 and not $4 then ($1).probing_until end,
+        case when ($1).day = ($3 at time zone 'UTC')::date and ($1).day_calls >= $2
+             then (($1).day + 1)::timestamp at time zone 'UTC' end)
+$$;
+
+-- Keeps a place for a job that sleeps until a source may be called again; how many seconds that is. Not all wake up at
+-- once: one every five seconds (the first one probes it, and when that was answered all others are woken), or at the
+-- pace of the source when its day is over; within an hour.
+create function enrichment.keep_place(source enrichment.source, per_second double precision, until timestamptz)
+returns double precision language plpgsql
+set search_path = enrichment, pg_catalog, pg_temp as $$
+declare
+    v_pause constant double precision := case when (keep_place.source).paused_until is null then 0 else 5 end;
+    v_each  constant double precision := greatest(1 / per_second, v_pause);
+begin
+    update source s set asleep = s.asleep + 1 where s.source_api = (keep_place.source).source_api;
+    return extract(epoch from until - ostinato.now())
+        + v_each * ((keep_place.source).asleep % greatest(1, floor(3600 / v_each)::integer));
+end
+$$;
+
+-- Gives a caller its turn: `go` in `wait` seconds; or `paused`, and why: it may be called again in `wait` seconds.
+-- `probe`: the first one after a pause. `waited`: seconds that it took to be asked, which are over.
+-- `again`: the turn that the caller had went by, and its call was counted. `probing`: it had that of a probe.
 create function enrichment.take_turn(
-    source text, per_second double precision, per_day integer default null, look_only boolean default false,
-    out verdict text, out wait double precision, out probe boolean, out reason text
+    source text, per_second double precision, per_day integer default null, again boolean default false,
+    probing boolean default false,
+    out verdict text, out wait double precision, out probe boolean, out reason text, out waited double precision
 ) language plpgsql
 set search_path = enrichment, pg_catalog, pg_temp as $$
 declare
-    v_now    constant timestamptz := ostinato.now();
-    v_today  constant date := (v_now at time zone 'UTC')::date;
+    v_asked  constant timestamptz := ostinato.now();
+    v_now    timestamptz;
     v_source source;
+    v_closed timestamptz;
     v_at     timestamptz;
 begin
     select s.* into v_source from source s where s.source_api = take_turn.source for no key update;
-    verdict := 'paused';
-    wait := 0;
-    probe := v_source.paused_until <= v_now and coalesce(v_source.probing_until <= v_now, true);
-    probe := coalesce(probe, false);
-    if v_source.paused_until is not null and not probe then
-        reason := v_source.paused_for;
-        return;
-    end if;
-    if v_source.day = v_today and v_source.day_calls >= per_day then
-        reason := 'RATE_LIMIT';
+    v_now := ostinato.now();
+    waited := extract(epoch from v_now - v_asked);
+    probe := v_source.paused_until is not null;
+    v_closed := enrichment.closed_until(v_source, case when not again then per_day end, v_now, probing);
+    if v_closed is not null then
+        verdict := 'paused';
+        reason := case when v_source.paused_until is null then 'RATE_LIMIT' else v_source.paused_for end;
+        wait := enrichment.keep_place(v_source, per_second, v_closed);
         return;
     end if;
     verdict := 'go';
     v_at := greatest(v_source.next_at, v_source.held_until, v_now);
     wait := extract(epoch from v_at - v_now);
-    if not look_only then
-        update source s set
-            next_at = v_at + make_interval(secs => 1 / per_second),
-            day = v_today, day_calls = case when s.day = v_today then s.day_calls + 1 else 1 end, day_limit = per_day,
-            probing_until = case when probe then v_now + interval '30 seconds' else s.probing_until end
-        where s.source_api = take_turn.source;
+    update source s set
+        next_at = v_at + make_interval(secs => 1 / per_second),
+        day = (v_now at time zone 'UTC')::date, day_limit = per_day,
+        day_calls = case when s.day = (v_now at time zone 'UTC')::date then s.day_calls else 0 end
+            + case when again then 0 else 1 end,
+        probing_until = case when probe then v_at + interval '30 seconds' else s.probing_until end,
+        asleep = 0
+    where s.source_api = take_turn.source;
+end
+$$;
+
+-- How many seconds a job is to sleep before its run begins, because one of the sources may not be called, or only in
+-- more than `longest` seconds; 0: it may begin. A job that sleeps has its place in the line of that source.
+create function enrichment.sleep_before(
+    sources text[], per_seconds double precision[], per_days integer[], longest double precision
+) returns double precision language plpgsql
+set search_path = enrichment, pg_catalog, pg_temp as $$
+declare
+    v_now    constant timestamptz := ostinato.now();
+    v_pace   double precision;
+    v_quota  integer;
+    v_name   text;
+    v_source source;
+    v_closed timestamptz;
+    v_at     timestamptz;
+begin
+    -- Most of the time there is nothing to wait for, which is seen without a lock.
+    select g.name, g.per_second, g.per_day into v_name, v_pace, v_quota
+    from unnest(sources, per_seconds, per_days) g (name, per_second, per_day)
+    join source s on s.source_api = g.name
+    cross join lateral (select enrichment.closed_until(s, g.per_day, v_now) as until) c
+    where c.until is not null or greatest(s.next_at, s.held_until) > v_now + make_interval(secs => longest)
+    order by coalesce(c.until, s.next_at) desc limit 1;
+    if not found then
+        return 0;
     end if;
+    select s.* into v_source from source s where s.source_api = v_name for no key update;
+    v_closed := enrichment.closed_until(v_source, v_quota, v_now);
+    if v_closed is not null then
+        return enrichment.keep_place(v_source, v_pace, v_closed);
+    end if;
+    v_at := greatest(v_source.next_at, v_source.held_until, v_source.asleep_until);
+    update source s set asleep_until = v_at + make_interval(secs => 1 / v_pace) where s.source_api = v_name;
+    return greatest(0, extract(epoch from v_at - v_now));
+end
+$$;
+
+-- The run of a job sleeps: if it has begun, its company keeps its lock until then (M3C-invariant-1), and for `ttl`
+-- seconds more.
+create function enrichment.sleep_run(siren text, job_id bigint, seconds double precision, ttl double precision)
+returns void language plpgsql
+set search_path = enrichment, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_token bigint;
+begin
+    update company c set asleep_until = ostinato.now() + make_interval(secs => seconds)
+    where c.siren = sleep_run.siren and c.job_id = sleep_run.job_id and c.enrichment_status = 'RUNNING'
+    returning c.lock_token into v_token;
+    if found then
+        perform ostinato.renew_lease('company_enrichment:' || siren, v_token, seconds + ttl, '@enrichment');
+    end if;
+exception when sqlstate 'OS410' then
+    null;  -- somebody took it away: the job asks for it when it wakes up
 end
 $$;
 
@@ -62,11 +149,11 @@ $$;
 
 -- Notes what came of a fetch. A failure of the source counts towards the breaker; `pause_seconds` pauses it at once. A
 -- pause that still runs is not lifted, nor made shorter, by an answer that was under way when it began: only a probe
--- comes after its end.
+-- comes after its end. Whether a pause is over with it.
 create function enrichment.note_fetch(
     source text, failed boolean, error text, pause_seconds double precision, most_failures integer,
     breaker_seconds double precision
-) returns void language plpgsql
+) returns boolean language plpgsql
 set search_path = enrichment, pg_catalog, pg_temp as $$
 declare
     v_now    constant timestamptz := ostinato.now();
@@ -96,6 +183,7 @@ begin
         paused_until = v_until,
         paused_for = v_for
     where s.source_api = note_fetch.source;
+    return v_source.paused_until is not null and v_until is null;
 end
 $$;
 
