@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato._core.base.errors import IdempotencyConflict, InvalidInput
-from ostinato.apps.capture.http import CaptureRequest
 from ostinato.apps.capture.model import CanonicalPayloadFields, Existing, Idempotent
 from ostinato.apps.capture.rules import build_canonical_json, compute_canonical_fingerprint, decide
+from ostinato.apps.capture.views import CaptureRequest
 from tests.apps.capture.vault import SEED
 from tests.needs import lacking
 

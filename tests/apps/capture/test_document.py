@@ -16,7 +16,7 @@ def test_no_request_that_can_be_made_breaks_the_document(database: Database, tmp
         database,
         APP,
         tmp_path,
-        key=key_for(database, TENANT, USER, "capture"),
+        key=key_for(database, TENANT, USER, "capture", "capture_store"),
         examples=10,
         below="^/documents/",
         # No schema can say that base64 ends in zero bits, or what time it is.

@@ -242,6 +242,18 @@ async def test_what_is_said_of_an_address_is_kept_only_if_a_trusted_proxy_says_i
     assert [row[0] for row in kept] == expected
 
 
+async def test_who_comes_from_no_address_is_kept_without_one(vault: Vault) -> None:
+    """By a socket of the machine, or a server that names its peers."""
+    async with vault.client.connection() as conn:
+        made = await keys.create(conn, tenant_id=TENANT, subject=USER, roles=["capture"])
+    app = build(Parts(vault.database, Settings(), apps=(APP,)))
+    transport = httpx.ASGITransport(app, client=("a peer", 1))
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://api") as http:
+        headers = {"Authorization": f"Bearer {made.key}"}
+        assert (await http.post(PATH, json=await body(vault), headers=headers)).status_code == 202
+    assert await vault.rows("select source_ip from vault_secure.capture_audit_log") == [(None,)]
+
+
 @pytest.fixture
 def api_settings(request: pytest.FixtureRequest) -> Settings:
     return Settings(**getattr(request, "param", {}))
@@ -277,3 +289,15 @@ async def test_a_capture_that_stays_locked_is_503_and_may_be_tried_again(vault: 
         assert answer.headers["Retry-After"]
         assert answer.json()["retryable"] is True
         assert (await http.post(PATH, json=sent, headers=headers)).status_code == 202
+
+
+@pytest.mark.parametrize("letter", ["\u00e9", "\U0001f600"])
+async def test_200_000_letters_of_ocr_are_taken_however_they_are_escaped(api: Api, vault: Vault, letter: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    longest, longer = [json.dumps(await body(vault, ocr_text=letter * n)).encode() for n in (200_000, 200_001)]
+
+    refused = await api.call("POST", PATH, content=longer, headers=headers)
+    answer = await api.call("POST", PATH, content=longest, headers=headers)
+
+    assert answer.status_code == 202
+    assert refused.status_code == 422

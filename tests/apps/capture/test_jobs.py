@@ -245,9 +245,9 @@ async def test_what_was_done_before_a_crash_is_not_done_again(
     looked: list[str] = []
     find = Folder.find
 
-    async def counted(self: Folder, key: str) -> Found:
+    async def counted(self: Folder, key: str, version: str | None = None) -> Found:
         looked.append(key)
-        return await find(self, key)
+        return await find(self, key, version)
 
     monkeypatch.setattr(Folder, "find", counted)
     monkeypatch.setenv("OSTINATO_CAPTURE_KEYRING", TROUBLED)

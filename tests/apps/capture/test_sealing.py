@@ -32,7 +32,8 @@ CONTENT = b"\x89PNG what was seen" * 1000
 
 
 def material(fields: CanonicalPayloadFields, user: str = USER) -> Material:
-    return Material("id", TENANT, user, State.VERIFYING, datetime(2026, 1, 1, tzinfo=UTC), fields)
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    return Material("id", TENANT, user, State.VERIFYING, at, at, fields)
 
 
 def put(folder: Path, key: str, blob: bytes) -> None:

@@ -7,6 +7,7 @@ store. The intake answers at once, and behind it the content is checked and seal
 from typing import TYPE_CHECKING
 
 from ostinato import App
+from ostinato.apps.capture.alerts import ALERTS
 
 if TYPE_CHECKING:
     from ostinato.apps.capture.service import acquire_lock_and_check_idempotence
@@ -15,6 +16,7 @@ __all__ = ["APP", "acquire_lock_and_check_idempotence"]
 
 APP: App = App(
     "capture",
+    locale="ostinato.apps.capture",
     jobs="ostinato.apps.capture.jobs",
     settings="ostinato.apps.capture.settings:CaptureSettings",
     commands="ostinato.apps.capture.commands:register",
@@ -22,7 +24,13 @@ APP: App = App(
     sql="ostinato.apps.capture.schema:COMPONENT",
     sandbox="ostinato.apps.capture.sandbox:CaptureWorld",
     demo="ostinato.apps.capture.demo:SCENARIO",
+    panels=(
+        "ostinato.apps.capture.pages:FRONT",
+        "ostinato.apps.capture.pages:CAPTURE",
+        "ostinato.apps.capture.pages:CONFLICTS",
+    ),
     doctor="ostinato.apps.capture.setup:CHECKUP",
+    alerts=ALERTS,
     machines=("ostinato.apps.capture.machine:CAPTURE",),
 )
 

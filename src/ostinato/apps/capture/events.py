@@ -14,6 +14,25 @@ _KINDS = {
     State.FAILED: APP.event("capture.failed"),
     State.ANCHORED: APP.event("capture.anchored"),
 }
+UPLOADED = APP.event("capture.uploaded")
+"""What the check of a capture waits for: its object was announced."""
+CHANGED = APP.event("capture.changed")
+
+
+async def emit_uploaded(conn: Connection, captures: Iterable[tuple[str, str]], *, tenant_id: str) -> None:
+    """Emit that the objects of some captures were announced, each by its two ids."""
+    named = [({"capture_event_id": id_, "capture_id": capture_id}, id_) for id_, capture_id in captures]
+    if named:
+        await UPLOADED.emit_many(conn, named, tenant=tenant_id)
+
+
+async def emit_changed(
+    conn: Connection, capture_event_id: str, capture_id: str, *, tenant_id: str, reason: str
+) -> None:
+    """Emit that the object of a sealed capture is no longer what was sealed."""
+    payload = {"capture_event_id": capture_event_id, "capture_id": capture_id, "reason": reason}
+    part_of = f"capture-{capture_event_id}"
+    await CHANGED.emit(conn, payload, key=capture_event_id, tenant=tenant_id, correlation_id=part_of)
 
 
 async def emit(

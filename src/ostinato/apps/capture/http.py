@@ -1,73 +1,38 @@
-"""Serves captures over HTTP: `POST /documents/capture`, and the state of one.
+"""Serves captures over HTTP: send one, upload its object, see where it stands.
 
 The capture's own id is the key of the request: the same capture again is answered 200 with what is
 there, a different one under the same id 409. So the header `Idempotency-Key` is not needed here.
 """
 
-import re
-from collections.abc import Callable
-from dataclasses import fields
-from datetime import datetime
-from functools import partial
 from ipaddress import ip_address
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import Path, Request, Response
+from fastapi import Path, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    AwareDatetime,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
 
 from ostinato.apps.capture import fields as checks
-from ostinato.apps.capture import rules, service
-from ostinato.apps.capture.model import CanonicalPayloadFields, Device, Ocr, State
+from ostinato.apps.capture import rules, search, service, uploads
+from ostinato.apps.capture.model import State
+from ostinato.apps.capture.permissions import NOTIFY, READ, TAKE
 from ostinato.apps.capture.settings import CaptureSettings
-from ostinato.errors import IdempotencyConflict, NotFound
-from ostinato.web import Answered, Permission, Router, Who
-
-TAKE = Permission("capture.take", ("capture", "admin"), "send captures")
-READ = Permission("capture.read", ("capture", "admin"), "see one's own captures")
+from ostinato.apps.capture.views import (
+    MOST_BODY,
+    Announced,
+    CaptureAccepted,
+    CaptureConflict,
+    CapturePage,
+    CaptureRequest,
+    CaptureView,
+    StoreNotice,
+    UploadView,
+    Written,
+)
+from ostinato.errors import Conflict, IdempotencyConflict, NotFound
+from ostinato.web import Answered, Router, Who
 
 router = Router(prefix="/documents", tags=["capture"])
 
-LONGEST_OCR = 200_000
-LONGEST_WRAPPED = 4096
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
-
-
-def _fits(fault: str | None) -> None:
-    if fault is not None:
-        raise PydanticCustomError("malformed", "{fault}", {"fault": fault})
-
-
-def _without(fault: Callable[[str], str | None]) -> AfterValidator:
-    """Refuse a text that has a fault, and say which."""
-
-    def check(text: str) -> str:
-        _fits(fault(text))
-        return text
-
-    return AfterValidator(check)
-
-
-_BASE64 = _without(checks.base64_fault)
-_NONCE = _without(partial(checks.base64_fault, length=checks.NONCE_BYTES))
-_TAG = _without(partial(checks.base64_fault, length=checks.TAG_BYTES))
-
-
-def _written(value: object) -> object:
-    # Digits alone would be taken for Unix time, in seconds or milliseconds as they look.
-    if not isinstance(value, str) or _DATE.match(value) is None:
-        _fits("must be a time as text, such as 2026-04-03T10:00:00Z")
-    return value
+CaptureId = Annotated[str, Path(pattern=checks.CAPTURE_ID)]
 
 
 def _source_of(request: Request) -> str | None:
@@ -78,115 +43,10 @@ def _source_of(request: Request) -> str | None:
         return None
 
 
-CaptureId = Annotated[str, Field(pattern=checks.CAPTURE_ID)]
-
-
-class CaptureRequest(BaseModel):
-    """A capture: the nine fields that make it what it is, the device, and what it read."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    capture_id: CaptureId = Field(
-        description="UUID v4, chosen by the device; letter case does not matter.",
-        examples=["a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d"],
-    )
-    hash_sha3_256: str = Field(
-        pattern=checks.HASH,
-        validation_alias=AliasChoices("hash_sha3_256", "content_hash"),
-        description="SHA3-256 of the content before encryption, in hex (canonical name:"
-        " content_hash, which is taken as well).",
-        examples=["3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"],
-    )
-    aes_gcm_nonce_b64: Annotated[str, _NONCE] = Field(
-        pattern=checks.BASE64, min_length=16, max_length=16, examples=["dGVzdG5vbmNlMTIz"]
-    )
-    aes_gcm_tag_b64: Annotated[str, _TAG] = Field(
-        pattern=checks.BASE64, min_length=24, max_length=24, examples=["dGVzdHRhZzEyMzQ1Njc4OQ=="]
-    )
-    dek_wrapped_b64: Annotated[str, _BASE64] = Field(
-        pattern=checks.BASE64,
-        min_length=4,
-        max_length=LONGEST_WRAPPED,
-        description="The key of the content, wrapped by the key kek_id: AES-256-GCM (60 bytes:"
-        " nonce, key, tag) or AES-KW (40 bytes).",
-        examples=["ZGVrd3JhcHBlZGI2NA=="],
-    )
-    kek_id: Annotated[str, _without(checks.text_fault)] = Field(
-        min_length=1, max_length=checks.LONGEST_NAME, examples=["kek-2026-04-01"]
-    )
-    mime_type: str = Field(pattern=checks.MIME_TYPE, examples=["image/png"])
-    size_bytes: int = Field(ge=0, le=checks.MOST_SIZE, examples=[524288])
-    upload_object_key: Annotated[str, _without(rules.object_key_fault)] = Field(
-        min_length=1, max_length=rules.LONGEST_KEY_BYTES, examples=["captures/a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d.enc"]
-    )
-    timestamp_device: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written)] = Field(
-        description="The device's clock, with its offset; within 300 s of the server's.",
-        examples=["2026-04-03T10:00:00Z"],
-    )
-    device_id: CaptureId | None = Field(default=None, description="UUID v4 of the device.")
-    ocr_text: str | None = Field(default=None, max_length=LONGEST_OCR)
-    ocr_confidence: float | None = Field(default=None, ge=0, le=1)
-    ocr_language: str | None = Field(default=None, pattern=checks.LANGUAGE, max_length=70)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_hash(cls, given: Any) -> Any:  # noqa: ANN401 - whatever was sent
-        if isinstance(given, dict) and {"hash_sha3_256", "content_hash"} <= given.keys():
-            _fits("hash_sha3_256 and content_hash are two names of one field: send one")
-        return given
-
-    def wanted(self, source_ip: str | None) -> service.Wanted:
-        """The capture as the service takes it."""
-        named = {"content_hash": self.hash_sha3_256, **self.model_dump()}
-        payload = {each.name: named[each.name] for each in fields(CanonicalPayloadFields)}
-        return service.Wanted(
-            CanonicalPayloadFields(**payload),
-            Device(self.timestamp_device, self.device_id and self.device_id.lower()),
-            Ocr(self.ocr_text, self.ocr_confidence, self.ocr_language),
-            source_ip,
-        )
-
-
-class CaptureAccepted(BaseModel):
-    """What became of a capture that was sent."""
-
-    capture_event_id: str = Field(examples=["0b9f6a52-3c1e-4a57-9f7b-6f2f0f6f2a11"])
-    capture_id: str = Field(examples=["a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d"])
-    state: State = Field(examples=["RECEIVED"])
-    replayed: bool = Field(description="Whether it was there already.")
-
-
-class CaptureConflict(BaseModel):
-    """Another payload has this capture_id."""
-
-    error: str = Field(examples=["CONFLICT"])
-    message: str = Field(examples=[rules.CONFLICT_MESSAGE])
-
-
-class CaptureView(BaseModel):
-    """A capture, as its user may see it: nothing that opens it."""
-
-    capture_event_id: str
-    capture_id: str
-    state: State
-    content_hash: str
-    mime_type: str
-    size_bytes: int
-    upload_object_key: str
-    signature_status: str = Field(examples=["PENDING_SIGNATURE", "SIGNED"])
-    reason: str | None = Field(description="Why it was rejected, or failed.")
-    skew_ms: int = Field(description="How far the device's clock was ahead of the server's.")
-    ocr_text: str | None
-    ocr_confidence: float | None
-    ocr_language: str | None
-    received_at: datetime
-    verified_at: datetime | None
-    anchored_at: datetime | None
-
-
 @router.post(
     "/capture",
     needs=TAKE,
+    max_body_bytes=MOST_BODY,
     status_code=202,
     response_model=CaptureAccepted,
     responses={
@@ -217,7 +77,74 @@ async def take_capture(caller: Who, request: Request, body: CaptureRequest) -> R
 
 
 @router.get("/capture/{capture_id}", needs=READ, raises=(NotFound,))
-async def show_capture(caller: Who, capture_id: Annotated[str, Path(pattern=checks.CAPTURE_ID)]) -> CaptureView:
+async def show_capture(caller: Who, capture_id: CaptureId) -> CaptureView:
     """A capture of one's own: where it stands, and why."""
     async with caller.transaction() as conn:
         return CaptureView(**await service.show(conn, caller.subject, capture_id))
+
+
+@router.get("/capture", needs=READ)
+async def list_captures(
+    caller: Who,
+    *,
+    state: State | None = None,
+    mime_type: Annotated[str | None, Query(pattern=checks.MIME_TYPE)] = None,
+    device_id: Annotated[str | None, Query(pattern=checks.CAPTURE_ID)] = None,
+    content_hash: Annotated[str | None, Query(pattern=checks.HASH)] = None,
+    changed: Annotated[bool, Query(description="Only those whose object is not what was sealed.")] = False,
+    text: Annotated[
+        str | None, Query(min_length=2, max_length=200, description="Part of what was read, in any letter case.")
+    ] = None,
+    since: Written | None = None,
+    until: Written | None = None,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> CapturePage:
+    """Captures of one's own, newest first: all, or those that fit every filter.
+
+    A page looks at a thousand captures at the most, so one with few items, or none, may have a next.
+    """
+    wanted = search.Filters(
+        state=state,
+        mime_type=mime_type,
+        device_id=device_id and device_id.lower(),
+        content_hash=content_hash and content_hash.lower(),
+        changed=changed,
+        text=text,
+        since=since,
+        until=until,
+    )
+    async with caller.transaction() as conn:
+        found, following = await search.page(conn, caller.subject, wanted, cursor, limit)
+    return CapturePage.model_validate({"items": found, "next_cursor": following})
+
+
+@router.post("/capture/{capture_id}/upload", needs=TAKE, raises=(NotFound, Conflict))
+async def upload_capture(caller: Who, capture_id: CaptureId) -> UploadView:
+    """An address to which the object of a capture may be uploaded: once, in the declared size."""
+    settings = caller.settings(CaptureSettings)
+    async with caller.transaction() as conn:
+        key, size = await service.awaited_upload(conn, caller.subject, capture_id)
+    made = uploads.presigned(settings, caller.tenant_id, key, size)
+    return UploadView(method="PUT", url=made.url, headers=made.headers, expires_at=made.expires_at)
+
+
+@router.post("/capture/{capture_id}/uploaded", needs=TAKE, status_code=202, raises=(NotFound,))
+async def announce_upload(caller: Who, capture_id: CaptureId) -> Announced:
+    """Say that the object of a capture was uploaded: it is looked for now, and not only later."""
+    async with caller.transaction() as conn:
+        await service.show(conn, caller.subject, capture_id)
+        return Announced(woken=len(await service.announce(conn, capture_id=capture_id)))
+
+
+@router.post("/capture-events", needs=NOTIFY, status_code=202)
+async def take_notice(caller: Who, body: StoreNotice) -> Announced:
+    """Notifications of the store (S3's own form): captures that wait for these objects are looked at now.
+
+    What is not below the tenant's own folder, in another bucket, or no upload is passed over.
+    """
+    keys = uploads.announced_keys(caller.settings(CaptureSettings), caller.tenant_id, body)
+    if not keys:
+        return Announced(woken=0)
+    async with caller.transaction() as conn:
+        return Announced(woken=len(await service.announce(conn, object_keys=keys)))

@@ -79,11 +79,16 @@ class AuditEvent(StrEnum):
     ACCEPTED = "CAPTURE_ACCEPTED"
     REPLAYED = "CAPTURE_REPLAYED"
     CONFLICT = "CAPTURE_CONFLICT"
+    CONFLICT_SEEN = "CAPTURE_CONFLICT_SEEN"
     REFUSED = "CAPTURE_REFUSED"
     SEALED = "CAPTURE_SEALED"
     REJECTED = "CAPTURE_REJECTED"
     FAILED = "CAPTURE_FAILED"
     ANCHORED = "CAPTURE_ANCHORED"
+    CHANGED = "CAPTURE_CHANGED"
+    """The object of a sealed capture is no longer what was sealed."""
+    RESTORED = "CAPTURE_RESTORED"
+    """It is again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +147,12 @@ class Material:
     user_id: str
     state: State
     received_at: datetime
+    now: datetime
+    """When this was read."""
     fields: CanonicalPayloadFields
+    object_version: str | None = None
+    """Which version of the object was sealed, in a store that keeps versions."""
+    changed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +160,5 @@ class Verdict:
     """What came of a check: sealed, or a reason why not."""
 
     reason: Reason | None = None
+    object_version: str | None = None
+    """Which version of the object was read."""

@@ -1,6 +1,7 @@
 """Reads the encrypted content from a folder, or from a store that speaks S3.
 
-Objects are put there by the device (a presigned URL, say) and only read here, piece by piece.
+Objects are put there by the device (`uploads` gives it an address) and only read here, piece by
+piece. Where the store keeps versions, `find` names the one that it found, and the same is read.
 """
 
 import asyncio
@@ -12,12 +13,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
+from urllib.parse import urlsplit, urlunsplit
 
 from ostinato.apps.capture.rules import object_key_fault, tenant_prefix
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.errors import NotConfigured
 
 if TYPE_CHECKING:
+    from obstore import GetOptions
     from obstore.store import S3Config, S3Store
 
 PIECE_BYTES = 262_144
@@ -39,16 +42,18 @@ class Found:
     """An object that is there."""
 
     size: int
+    version: str | None = None
+    """Which version it is; None: the store keeps none."""
 
 
 class Objects(Protocol):
     """A store of objects."""
 
-    async def find(self, key: str) -> Found:
-        """An object's size; raises `ObjectMissing` or `StoreUnavailable`."""
+    async def find(self, key: str, version: str | None = None) -> Found:
+        """An object, or a version of it; raises `ObjectMissing` or `StoreUnavailable`."""
 
-    def read(self, key: str) -> AsyncIterator[bytes]:
-        """An object's content in pieces; raises as `find`."""
+    def read(self, key: str, version: str | None = None) -> AsyncIterator[bytes]:
+        """Its content in pieces; raises as `find`."""
 
 
 class OfTenant:
@@ -62,11 +67,11 @@ class OfTenant:
         self._objects = objects
         self._prefix = tenant_prefix(tenant_id)
 
-    async def find(self, key: str) -> Found:
-        return await self._objects.find(self._place(key))
+    async def find(self, key: str, version: str | None = None) -> Found:
+        return await self._objects.find(self._place(key), version)
 
-    async def read(self, key: str) -> AsyncIterator[bytes]:
-        async for piece in self._objects.read(self._place(key)):
+    async def read(self, key: str, version: str | None = None) -> AsyncIterator[bytes]:
+        async for piece in self._objects.read(self._place(key), version):
             yield piece
 
     def _place(self, key: str) -> str:
@@ -77,16 +82,16 @@ class OfTenant:
 
 
 class Folder:
-    """Objects as files below a folder. A writer renames a finished file into its place."""
+    """Objects as files below a folder, without versions. A writer renames a finished file into its place."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    async def find(self, key: str) -> Found:
+    async def find(self, key: str, version: str | None = None) -> Found:  # noqa: ARG002 - it keeps none
         with await asyncio.to_thread(self._open, key) as file:
             return Found(os.fstat(file.fileno()).st_size)
 
-    async def read(self, key: str) -> AsyncIterator[bytes]:
+    async def read(self, key: str, version: str | None = None) -> AsyncIterator[bytes]:  # noqa: ARG002 - as above
         with await asyncio.to_thread(self._open, key) as file:
             while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
                 yield piece
@@ -114,20 +119,24 @@ class S3:
     def __init__(self, store: "S3Store") -> None:
         self._store = store
 
-    async def find(self, key: str) -> Found:
+    async def find(self, key: str, version: str | None = None) -> Found:
         import obstore  # noqa: PLC0415 - only who uses S3 has it
 
         with _told():
-            meta = await obstore.head_async(self._store, key)
-        return Found(meta["size"])
+            found = await obstore.get_async(self._store, key, options={"head": True, **_of(version)})
+        return Found(found.meta["size"], found.meta["version"])
 
-    async def read(self, key: str) -> AsyncIterator[bytes]:
+    async def read(self, key: str, version: str | None = None) -> AsyncIterator[bytes]:
         import obstore  # noqa: PLC0415 - as above
 
         with _told():
-            got = await obstore.get_async(self._store, key)
+            got = await obstore.get_async(self._store, key, options=_of(version))
             async for piece in got.stream(min_chunk_size=PIECE_BYTES):
                 yield bytes(piece)
+
+
+def _of(version: str | None) -> "GetOptions":
+    return {} if version is None else {"version": version}
 
 
 @contextmanager
@@ -144,6 +153,15 @@ def _told() -> Iterator[None]:
         raise StoreUnavailable(f"the object store did not give the object: {name}") from None
 
 
+def bucket_url(settings: CaptureSettings) -> str:
+    """The address of the bucket, without a slash at its end."""
+    endpoint = urlsplit(settings.s3_endpoint or f"https://s3.{settings.s3_region}.amazonaws.com")
+    path = endpoint.path.rstrip("/")
+    if settings.s3_style == "virtual":
+        return urlunsplit((endpoint.scheme, f"{settings.s3_bucket}.{endpoint.netloc}", path, "", ""))
+    return urlunsplit((endpoint.scheme, endpoint.netloc, f"{path}/{settings.s3_bucket}", "", ""))
+
+
 def load(settings: CaptureSettings) -> Objects:
     """The store that the settings name."""
     if settings.store == "folder":
@@ -154,12 +172,16 @@ def load(settings: CaptureSettings) -> Objects:
         raise NotConfigured(
             "captures are in S3, but the library for it is not installed", hint="pip install 'ostinato[s3]'"
         ) from None
-    options: S3Config = {"region": settings.s3_region, "virtual_hosted_style_request": False}
+    virtual = settings.s3_style == "virtual"
+    options: S3Config = {"region": settings.s3_region, "virtual_hosted_style_request": virtual}
     if settings.s3_endpoint is not None:
-        options["endpoint"] = settings.s3_endpoint
+        # Of a virtual host the library wants the whole name, with the bucket.
+        options["endpoint"] = bucket_url(settings) if virtual else settings.s3_endpoint
     if settings.s3_access_key_id is not None and settings.s3_secret_access_key is not None:
         options["access_key_id"] = settings.s3_access_key_id
         options["secret_access_key"] = settings.s3_secret_access_key
+        if settings.s3_session_token is not None:
+            options["session_token"] = settings.s3_session_token
     store = S3Store(
         settings.s3_bucket,
         config=options,

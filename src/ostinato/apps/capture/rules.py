@@ -27,6 +27,7 @@ __all__ = [
     "content_context",
     "decide",
     "is_too_skewed",
+    "look_delay",
     "normalised",
     "object_key_fault",
     "shown",
@@ -43,6 +44,7 @@ PAYLOAD: Final = Declaration(
 CONFLICT_MESSAGE = "capture_id already used with different payload"
 SHOWN_DIGITS = 16
 LONGEST_KEY_BYTES = 1024  # of an object, in S3
+LOOK_FACTOR, LONGEST_LOOK_SECONDS = 5, 28_800.0
 SHARE_OF_WAIT, LONGEST_DELAY_SECONDS = 0.1, 900.0
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -122,6 +124,19 @@ def check_new(
             refusal="CLOCK_SKEW",
             skew_ms=skew_ms,
         )
+
+
+def look_delay(waited: timedelta, first_seconds: float) -> float:
+    """When to look again for an object that is not there: after five times as long, up to eight hours.
+
+    With 15 s: 15 s after the first look, then 75 s, 6, 31 and 156 minutes later, then every eight hours.
+    By the time that was waited and not by the looks: one more in between puts nothing off.
+    """
+    delay, looked_until = first_seconds, first_seconds
+    while looked_until <= waited.total_seconds() and delay < LONGEST_LOOK_SECONDS:
+        delay = min(delay * LOOK_FACTOR, LONGEST_LOOK_SECONDS)
+        looked_until += delay
+    return delay
 
 
 def trouble_delay(waited: timedelta, least_seconds: float) -> float:

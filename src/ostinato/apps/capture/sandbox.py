@@ -1,6 +1,7 @@
 """Plays the outside world of captures: a store that speaks S3, and a device.
 
-    HEAD, GET, PUT  /s3/{bucket}/{key}      an S3 in a folder; requests must be signed
+    HEAD, GET, PUT  /s3/{bucket}/{key}      an S3 in a folder, with versions; requests must be signed
+    HEAD, GET, PUT  /s3-virtual/{key}       the same; the bucket is the first part of the host's name
     POST /_sandbox/capture/device           what a device sends for some content
 
 The device encrypts, uploads (or not, or something else) and answers with the body of a
@@ -10,14 +11,17 @@ The device encrypts, uploads (or not, or something else) and answers with the bo
 import atexit
 import base64
 import hashlib
+import json
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import formatdate
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
+from uuid import uuid4
 from xml.sax.saxutils import escape
 
 from fastapi import APIRouter, Request, Response
@@ -25,13 +29,14 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from ostinato.apps.capture import device, keyring, sigv4
-from ostinato.apps.capture.rules import object_key_fault, tenant_prefix
+from ostinato.apps.capture import device, keyring, sigv4, uploads
+from ostinato.apps.capture.rules import object_key_fault
 from ostinato.apps.capture.settings import CaptureSettings
 
 KEK_ID = "sandbox"
-PREFIX = "/s3"
+PREFIX, VIRTUAL = "/s3", "/s3-virtual"
 ACCESS_KEY = "SANDBOX"
+ENCRYPTION, VERSION = "x-amz-server-side-encryption", "x-amz-version-id"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -60,12 +65,16 @@ class CaptureWorld:
         self.router.add_api_route(
             f"{PREFIX}/{{bucket}}/{{key:path}}", self._object, methods=["HEAD", "GET", "PUT"], include_in_schema=False
         )
+        self.router.add_api_route(
+            f"{VIRTUAL}/{{key:path}}", self._object_of_host, methods=["HEAD", "GET", "PUT"], include_in_schema=False
+        )
         self.router.post("/_sandbox/capture/device")(self._device)
         self._chosen: CaptureSettings | None = None
 
     def reset(self) -> None:
         """Forget all objects."""
-        shutil.rmtree(self._bucket(), ignore_errors=True)
+        shutil.rmtree(self._bucket().root, ignore_errors=True)
+        shutil.rmtree(self._bucket().versions, ignore_errors=True)
 
     def settings(self, url: str) -> dict[str, str]:
         """The environment that leads captures here: a store, and a keyring made just now.
@@ -94,8 +103,8 @@ class CaptureWorld:
             self._chosen = CaptureSettings.load()
         return self._chosen
 
-    def _bucket(self) -> Path:
-        return Path(self._settings().folder)
+    def _bucket(self) -> "Bucket":
+        return Bucket(Path(self._settings().folder))
 
     async def _device(self, order: DeviceOrder) -> Response:
         settings = self._settings()
@@ -117,47 +126,91 @@ class CaptureWorld:
         blob = _uploaded(prepared.blob, order.upload)
         if blob is not None:
             # As a presigned upload would: the device has no credentials of the store.
-            prefix = tenant_prefix(order.tenant_id) if settings.object_prefix == "tenant" else ""
-            place = self._bucket() / f"{prefix}{prepared.fields.upload_object_key}"
-            await run_in_threadpool(_write, place, blob)
+            key = uploads.store_key(settings, order.tenant_id, prepared.fields.upload_object_key)
+            await run_in_threadpool(self._bucket().put, key, blob, {})
         body = asdict(prepared.fields)
         body["hash_sha3_256"] = body.pop("content_hash")
         return JSONResponse(body | {"timestamp_device": order.timestamp_device.isoformat()})
 
+    async def _object_of_host(self, request: Request, key: str) -> Response:
+        return await self._object(request, request.headers.get("host", "").partition(".")[0], key)
+
     async def _object(self, request: Request, bucket: str, key: str) -> Response:
+        refused = await self._refusal(request, bucket, key)
+        if refused is not None:
+            return refused
+        if request.method == "PUT":
+            body, once = await request.body(), request.headers.get("if-none-match") == "*"
+            return await run_in_threadpool(self._bucket().take, key, body, request.headers, once=once)
+        version = request.query_params.get("versionId")
+        return await run_in_threadpool(self._bucket().serve, request.method, key, version)
+
+    async def _refusal(self, request: Request, bucket: str, key: str) -> Response | None:
         settings = self._settings()
-        credentials = (settings.s3_access_key_id or "", settings.s3_secret_access_key or "")
-        raw: bytes = request.scope["raw_path"]
-        signed = sigv4.is_signed(
-            request.method, raw.decode("ascii"), request.url.query, request.headers, credentials=credentials
+        known = sigv4.Credentials(
+            settings.s3_access_key_id or "", settings.s3_secret_access_key or "", settings.s3_session_token
         )
-        if not signed:
-            return _fault(403, "SignatureDoesNotMatch", "The signature is not that of the request.")
-        body = await request.body()
-        declared = request.headers.get("x-amz-content-sha256", "")
-        if declared not in ("UNSIGNED-PAYLOAD", hashlib.sha256(body).hexdigest()):
+        raw: bytes = request.scope["raw_path"]
+        asked = (request.method, raw.decode("ascii"), request.url.query, request.headers)
+        if not sigv4.is_signed(*asked, credentials=known, now=datetime.now(UTC)):
+            return _fault(403, "SignatureDoesNotMatch", "The signature is not that of the request, or too old.")
+        declared = request.headers.get("x-amz-content-sha256", sigv4.UNSIGNED)
+        if declared not in (sigv4.UNSIGNED, hashlib.sha256(await request.body()).hexdigest()):
             return _fault(400, "XAmzContentSHA256Mismatch", "The body is not the one signed.")
         if bucket != settings.s3_bucket:
             return _fault(404, "NoSuchBucket", "The specified bucket does not exist.")
         if object_key_fault(key) is not None:
             return _fault(400, "InvalidArgument", "This stand-in takes plain names only.")
-        return await run_in_threadpool(_serve, request.method, self._bucket() / key, body)
+        # As a policy of the bucket would.
+        if request.method == "PUT" and request.headers.get(ENCRYPTION, "none") != settings.s3_encryption:
+            return _fault(403, "AccessDenied", f"Objects here are encrypted: {settings.s3_encryption}.")
+        return None
 
 
-def _serve(method: str, place: Path, body: bytes) -> Response:
-    if method == "PUT":
-        _write(place, body)
-        return Response(headers={"ETag": _etag(body)})
-    if not place.is_file():
-        return _fault(404, "NoSuchKey", "The specified key does not exist.")
-    content = place.read_bytes()
-    headers = {
-        "Content-Length": str(len(content)),
-        "ETag": _etag(content),
-        "Last-Modified": formatdate(place.stat().st_mtime, usegmt=True),
-    }
-    shown = content if method == "GET" else b""
-    return Response(shown, headers=headers, media_type="application/octet-stream")
+class Bucket:
+    """Objects as files, and beside them all their versions, with what each was put with."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.versions = root.with_name("versions")
+
+    def take(self, key: str, body: bytes, headers: Mapping[str, str], *, once: bool) -> Response:
+        """Take an object; one that must be new, only if there is none."""
+        if once and (self.root / key).is_file():
+            return _fault(412, "PreconditionFailed", "At least one of the preconditions did not hold.")
+        kept = {name: value for name, value in headers.items() if name.startswith(ENCRYPTION)}
+        version = self.put(key, body, kept)
+        return Response(headers={"ETag": _etag(body), VERSION: version, **kept})
+
+    def put(self, key: str, content: bytes, headers: Mapping[str, str]) -> str:
+        """Put an object, and return the version that it is."""
+        version = f"v{uuid4().hex}"
+        _write(self._kept(key) / version, content)
+        _write(self._kept(key) / f"{version}.json", json.dumps(dict(headers)).encode())
+        _write(self.root / key, content)
+        _write(self._kept(key) / "latest", version.encode())
+        return version
+
+    def serve(self, method: str, key: str, version: str | None) -> Response:
+        """An object, or a version of it."""
+        latest = self._kept(key) / "latest"
+        wanted = version or (latest.read_text() if latest.is_file() else None)
+        place = self.root / key if version is None else self._kept(key) / version
+        if not place.is_file():
+            return _fault(404, "NoSuchVersion" if version else "NoSuchKey", "The specified key does not exist.")
+        content = place.read_bytes()
+        headers = {
+            "Content-Length": str(len(content)),
+            "ETag": _etag(content),
+            "Last-Modified": formatdate(place.stat().st_mtime, usegmt=True),
+        }
+        if wanted is not None:
+            headers |= {VERSION: wanted, **json.loads((self._kept(key) / f"{wanted}.json").read_bytes())}
+        shown = content if method == "GET" else b""
+        return Response(shown, headers=headers, media_type="application/octet-stream")
+
+    def _kept(self, key: str) -> Path:
+        return self.versions / hashlib.sha256(key.encode()).hexdigest()
 
 
 def _uploaded(blob: bytes, how: str) -> bytes | None:

@@ -23,8 +23,9 @@ from ostinato.apps.capture.rules import content_context
 
 
 async def examine(material: Material, keyring: Keyring, objects: Objects, *, bound: bool = True) -> Verdict:
-    """Whether the object is what was declared.
+    """Whether the object is what was declared; of a sealed capture, the version that was sealed.
 
+    The verdict names the version that was read, whatever is put in its place meanwhile.
     Raises `KeyringUnavailable`, `ObjectMissing` or `StoreUnavailable` if that cannot be said now.
     """
     fields = material.fields
@@ -33,15 +34,15 @@ async def examine(material: Material, keyring: Keyring, objects: Objects, *, bou
         return Verdict(unwrapped)
     if len(unwrapped.key) != DEK_BYTES:
         return Verdict(Reason.DEK_MALFORMED)
-    found = await objects.find(fields.upload_object_key)
+    found = await objects.find(fields.upload_object_key, material.object_version)
     if found.size != fields.size_bytes:
-        return Verdict(Reason.SIZE_MISMATCH)
+        return Verdict(Reason.SIZE_MISMATCH, found.version)
     context = content_context(material.user_id, fields) if bound else b""
     opened = _Opening(unwrapped, fields, context)
-    async for piece in objects.read(fields.upload_object_key):
+    async for piece in objects.read(fields.upload_object_key, found.version):
         if not await asyncio.to_thread(opened.take, piece):
             break  # longer than it said: what comes cannot matter any more
-    return Verdict(await asyncio.to_thread(opened.reason))
+    return Verdict(await asyncio.to_thread(opened.reason), found.version)
 
 
 async def _unwrapped(keyring: Keyring, fields: CanonicalPayloadFields) -> Unwrapped | Reason:

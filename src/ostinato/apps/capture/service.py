@@ -5,7 +5,7 @@ receive   the same with a transaction of its own, and a refusal audited in anoth
 advance, settle   the check behind the intake, as it goes on
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ostinato import database, machines, tenants
 from ostinato.apps.capture import audit, rules
-from ostinato.apps.capture.events import emit
+from ostinato.apps.capture.events import emit, emit_uploaded
 from ostinato.apps.capture.machine import CAPTURE, ENTITY
 from ostinato.apps.capture.model import (
     AuditEvent,
@@ -29,7 +29,7 @@ from ostinato.apps.capture.model import (
     State,
 )
 from ostinato.apps.capture.queries import QUERIES, Connection, Row
-from ostinato.errors import DatabaseUnavailable, IdempotencyConflict, InvalidInput, NotFound
+from ostinato.errors import Conflict, DatabaseUnavailable, IdempotencyConflict, InvalidInput, NotFound
 from ostinato.jobs import wake_after_commit
 from ostinato.observe import get_logger
 
@@ -162,6 +162,39 @@ async def show(conn: Connection, user_id: str, capture_id: str) -> Row:
     return row
 
 
+async def awaited_upload(conn: Connection, user_id: str, capture_id: str) -> tuple[str, int]:
+    """Return the key and the size of the object that a capture waits for; raises `NotFound` or `Conflict`."""
+    about = {"user_id": user_id, "capture_id": capture_id.lower(), "tenant_id": tenants.current_tenant()}
+    row = await QUERIES.first(conn, "upload_of", **about)
+    if row is None:
+        raise NotFound("there is no such capture", hint="Check the id, and whose it is.")
+    if row["state"] not in (State.RECEIVED, State.UPLOADING):
+        raise Conflict(
+            f"the capture is {row['state']}: its object has come, or is no longer waited for",
+            hint="A new object is a new capture, with a capture_id of its own.",
+            state=row["state"],
+        )
+    return row["upload_object_key"], row["size_bytes"]
+
+
+async def announce(
+    conn: Connection, *, capture_id: str | None = None, object_keys: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Wake the checks that wait for objects which have come: of the user's capture, or by their keys.
+
+    Returns these captures, each by its two ids.
+    """
+    tenant_id = tenants.current_tenant()
+    keys = list(object_keys)
+    rows = await QUERIES.rows(
+        conn, "announce_uploads", tenant_id=tenant_id, capture_id=capture_id and capture_id.lower(), object_keys=keys
+    )
+    found = [(row["capture_event_id"], row["capture_id"]) for row in rows]
+    if found:
+        await emit_uploaded(conn, found, tenant_id=await QUERIES.value(conn, "here", tenant_id=tenant_id))
+    return found
+
+
 async def load_material(conn: Connection, tenant_id: str, capture_event_id: str) -> Material:
     """What the check of a capture needs; raises `NotFound`."""
     row = await QUERIES.first(conn, "material", tenant_id=tenant_id, id=capture_event_id)
@@ -179,8 +212,19 @@ async def advance(conn: Connection, material: Material, event: str) -> None:
     )
 
 
-async def settle(conn: Connection, material: Material, event: str, reason: Reason | None, *, by: str = VERIFY) -> State:
-    """End the check of a capture: seal, reject or fail it, with its audit entry and its event."""
+async def settle(
+    conn: Connection,
+    material: Material,
+    event: str,
+    reason: Reason | None,
+    *,
+    object_version: str | None = None,
+    by: str = VERIFY,
+) -> State:
+    """End the check of a capture: seal, reject or fail it, with its audit entry and its event.
+
+    A seal is one of a version of the object, where the store has versions.
+    """
     state, entry = _SETTLED[event]
     # Lock order of all transactions: the row, then its events, then the chain.
     await QUERIES.run(conn, "hold", tenant_id=material.tenant_id, id=material.capture_event_id)
@@ -195,11 +239,12 @@ async def settle(conn: Connection, material: Material, event: str, reason: Reaso
         tenant_id=material.tenant_id,
         capture_event_id=material.capture_event_id,
         reason=reason,
+        object_version=object_version,
     )
     changes: dict[str, Any] = {"reason": reason}
     if state is State.SEALED:
         now = await database.now(conn)
-        changes = {"verified_at": now.isoformat(), "sealed_seq": appended.seq}
+        changes = {"verified_at": now.isoformat(), "sealed_seq": appended.seq, "object_version": object_version}
     await machines.transition(
         conn,
         CAPTURE,

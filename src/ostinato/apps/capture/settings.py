@@ -36,8 +36,24 @@ class CaptureSettings(Section):
         None, "Access key; unset: as AWS's own tools find it (environment, instance)."
     )
     s3_secret_access_key: str | None = setting(None, "Secret of the access key.")
+    s3_session_token: str | None = setting(None, "Token of a temporary access key.")
+    s3_style: str = setting(
+        "path",
+        "How the bucket is addressed: path, after the host; or virtual, as the first part of the host's name.",
+        choices=("path", "virtual"),
+    )
+    s3_encryption: str = setting(
+        "none",
+        "How the store has to encrypt what is uploaded to our addresses; none: as the bucket's default says.",
+        choices=("none", "AES256", "aws:kms", "aws:kms:dsse"),
+    )
+    s3_kms_key_id: str | None = setting(None, "Key of aws:kms; unset: the bucket's own.")
+    upload_url_minutes: float = setting(15.0, "How long an address for an upload is valid.", low=0.02, high=10_080)
     upload_poll_seconds: float = setting(
-        15.0, "How often to look for an object that is not there yet.", low=0.05, high=3600
+        15.0,
+        "When to look again for an object that is not there yet: the first time; then less and less often.",
+        low=0.05,
+        high=3600,
     )
     upload_hours: float = setting(24.0, "How long to wait for it before the capture has failed.", low=0.01, high=8760)
     trouble_hours: float = setting(
@@ -51,6 +67,10 @@ class CaptureSettings(Section):
         30.0, "How old an unsettled capture must be to be looked after.", low=1, high=10_080
     )
     reconcile_attempts: int = setting(3, "How often the check of a capture is started anew.", low=0, high=100)
+    recheck_days: float = setting(
+        30.0, "How often the object of a sealed capture is checked again, in days; 0: never.", low=0, high=3650
+    )
+    recheck_batch: int = setting(200, "How many of them an hour, at the most.", low=1, high=100_000)
     signing_key_file: str | None = setting(
         None,
         "Ed25519 key (PEM, mode 600) with which the heads of the audit log are signed every hour;"

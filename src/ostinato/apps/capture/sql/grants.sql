@@ -11,7 +11,8 @@ grant insert (
     ocr_confidence, ocr_language
 ) on vault_secure.capture_events to ostinato_worker, ostinato_tenant;
 grant update (
-    state, signature_status, reason, verified_at, sealed_seq, anchored_at, reconciliation_attempts, last_reconciled_at
+    state, signature_status, reason, verified_at, sealed_seq, anchored_at, reconciliation_attempts, last_reconciled_at,
+    object_version, rechecked_at, changed_at, changed_reason
 ) on vault_secure.capture_events to ostinato_worker;
 
 grant select on vault_secure.capture_audit_log, vault_secure.capture_audit_head to ostinato_worker, ostinato_tenant;
@@ -20,3 +21,5 @@ grant insert on vault_secure.capture_audit_head to ostinato_worker;
 grant execute on function
     vault_secure.find_capture, vault_secure.append_audit, vault_secure.chain_of, vault_secure.start_check
     to ostinato_worker, ostinato_tenant;
+grant execute on function vault_secure.announce_uploads to ostinato_tenant;
+grant execute on function vault_secure.changed_captures, vault_secure.restart_checks to ostinato_worker;

@@ -36,7 +36,8 @@ $$;
 
 -- Appends an entry to the chain of a user and returns its place. `payload` is an object as RFC 8785 writes it, with the
 -- tenant inside. With the rights of the owner: nobody else can write into the log. A session of a user makes entries of
--- his own intake only, and nobody one that would not verify: what is in the chain stays there.
+-- his own intake only, and of what he thinks of its conflicts; and nobody one that would not verify: what is in the
+-- chain stays there.
 create function vault_secure.append_audit(
     user_id text, event_type text, payload text, out seq bigint, out entry_hash text
 ) returns record
@@ -63,7 +64,7 @@ begin
     end if;
     if v_role = 'ostinato_tenant'
        and append_audit.event_type not in ('CAPTURE_ACCEPTED', 'CAPTURE_REPLAYED', 'CAPTURE_CONFLICT',
-                                           'CAPTURE_REFUSED') then
+                                           'CAPTURE_REFUSED', 'CAPTURE_CONFLICT_SEEN') then
         raise exception using errcode = 'OS400',
             message = format('a user''s session cannot make an entry %L', append_audit.event_type),
             detail = json_build_object('event_type', append_audit.event_type),
