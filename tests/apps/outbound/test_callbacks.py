@@ -122,6 +122,8 @@ async def test_callbacks_in_any_order_and_twice(world: World) -> None:
         timeline = await world.call("GET", "/timeline", params={"dossierId": f"D-{number}"})
         seen = [each["status"] for each in timeline]
         assert len(seen) == len(set(seen)), "each step once on the timeline"
+    told_twice = sum(len(told) for told, _, _ in ORDERS)
+    assert await world.value("select sum(ignored) from outbound.callback") >= told_twice
 
 
 async def test_the_magic_recipients_end_delivered(world: World) -> None:
@@ -419,6 +421,7 @@ async def test_start_gives_no_more_than_there_was(world: World) -> None:
     until = "2026-06-30T00:00:00Z"
     await world.consent(TO, subjectId=f"s{TO}", purpose="MARKETING", expiresAt=until)
     await world.consent(TO, subjectId=f"s{TO}")
+    await world.consent(TO, subjectId="never", purpose="MARKETING", status="DENIED")
     await write(world, "STOP TOUT")
     now = int((await world.engine.clock.now()).timestamp()) + 5
     line = {"wa_id": TO[1:], "category": "marketing_messages", "value": "resume"}
@@ -430,6 +433,8 @@ async def test_start_gives_no_more_than_there_was(world: World) -> None:
     assert await consents(world) == {"MARKETING": "GRANTED", "TRANSACTIONAL": "REVOKED"}
     shown = await world.call("GET", "/consents", params={"subjectId": f"s{TO}"})
     assert [each["expiresAt"] for each in shown] == [until, None]
+    (never,) = await world.call("GET", "/consents", params={"subjectId": "never"})
+    assert never["status"] == "DENIED"
 
 
 async def test_who_opted_out_is_remembered_without_an_address(world: World) -> None:

@@ -86,6 +86,20 @@ async def test_what_is_paid_is_not_reminded_of(world: World) -> None:
     assert [name for name, _ in await told(world)] == ["CALL:2026-06-15:v2", "REMINDER_J-3:2026-06-15:v2"]
 
 
+async def test_what_was_paid_while_it_waited_is_stopped_at_the_send(world: World) -> None:
+    """Whoever wrote it, and however: nothing was cancelled."""
+    await coop(world, "2026-06-01T20:00:00Z")  # quiet: the call waits
+    await member(world, 1)
+    await contribution(world)
+    await world.work()
+    await world.rows("update outbound.coop_contribution set paid_date = '2026-06-01'")
+
+    await visit(world, "06-02")
+
+    rows = await world.rows("select status, cancel_reason from outbound.message")
+    assert (rows, world.providers.sent) == ([("CANCELLED", "NO_LONGER_RELEVANT")], [])
+
+
 async def test_another_due_date_cancels_and_replaces(world: World) -> None:
     await coop(world, "2026-06-01T20:00:00Z")  # quiet: the call waits
     await member(world, 1)
@@ -93,8 +107,10 @@ async def test_another_due_date_cancels_and_replaces(world: World) -> None:
     await world.work()
 
     await contribution(world, dueDate="2026-06-20", planVersion=3)
+    at_once = await world.rows("select status, cancel_reason from outbound.message")
     await visit(world, "06-02", "06-12", "06-14", "06-17", "06-19", "06-21")
 
+    assert at_once == [("CANCELLED", "NO_LONGER_RELEVANT")]
     assert await told(world) == [
         ("CALL:2026-06-20:v3", "06-02T08"),
         ("REMINDER_J-3:2026-06-20:v3", "06-17T08"),

@@ -333,8 +333,11 @@ async def test_callbacks_that_wait_are_bounded_by_number_and_by_bytes(waiting: i
     waits = [asyncio.create_task(take("beta", size)) for _ in range(waiting)]
     await until_async(lambda: made._lines["beta"].waiting == waiting)
 
+    too_many = asyncio.create_task(take("beta", more))
+    await until_async(lambda: too_many.done() or made._lines["beta"].waiting > waiting)
+    assert too_many.done(), "it waits, too"
     with pytest.raises(TooManyRequests, match=f"{waiting} callbacks of this account wait already"):
-        await take("beta", more)
+        await too_many
     others = [asyncio.create_task(take("gamma", 2)), asyncio.create_task(take(None, 2))]
     for _ in others:
         await begun.acquire()

@@ -1,26 +1,19 @@
 """What a mail looks like and carries, and what services report of it in forms of their own."""
 
-import asyncio
 import base64
 import email
 import email.policy
 import hashlib
 import hmac
-import ipaddress
 import json
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from ostinato.apps.outbound.providers import reports
 from ostinato.apps.outbound.providers.lines import ComplaintLine, StatusLine
@@ -30,6 +23,7 @@ from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.tokens import bounce_token, mailbox_token, read_mailbox_token
 from ostinato.errors import BodyTooLarge, SettingsError
 from tests.apps.outbound.conftest import World
+from tests.servers import answering, certificate, listening
 
 TO = "ana@example.test"
 HOOK = "/api/v1/webhooks/email/bounces"
@@ -218,29 +212,6 @@ def test_mailgun_signs_its_own_webhooks() -> None:
     assert not is_signed(parts | {"filled": " " * reports.MOST_MAILGUN_BYTES}), "too large to be looked at"
 
 
-Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
-
-
-@asynccontextmanager
-async def listening(answer: Answer, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        await server.wait_closed()
-
-
-def answering(asked: list[bytes]) -> Answer:
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
-        await writer.drain()
-        writer.close()
-
-    return answer
-
-
 async def test_providers_are_reached_through_the_proxy_that_is_set() -> None:
     asked: list[bytes] = []
     async with listening(answering(asked)) as port, unpooled(f"http://127.0.0.1:{port}") as http:
@@ -267,36 +238,17 @@ async def test_a_private_authority_is_trusted_if_its_certificates_are_named(tmp_
         OutboundSettings(ca_file=str(tmp_path / "none.pem"))
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """A key, and a certificate for 127.0.0.1 that nobody has signed but itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a private authority")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    key_file, ca_file = folder / "key.pem", folder / "ca.pem"
-    plain = serialization.NoEncryption()
-    key_file.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
-    ca_file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    return key_file, ca_file
-
-
 def test_mail_that_is_made_to_be_slow_is_counted_not_read() -> None:
     """The parser compares each line with all boundaries that are open, and goes down into each mail in a mail."""
     nested = b"".join(b'Content-Type: multipart/mixed; boundary="b%d"\n\n--b%d\n' % (n, n) for n in range(200))
     deep = b"Content-Type: message/rfc822\n\n" * 10_000
 
-    for body in (nested, nested.replace(b"boundary=", b"Boundary *0="), deep):
+    head = b"Content-Type: multipart/report; report-type=delivery-status; boundary=b\n\n"
+    report = head + b"--b\nContent-Type: message/delivery-status\n\nAction: failed\nStatus: 5.1.1\n\n--b--\n"
+    bounded = report + b"boundary=\n" * reports.MOST_BOUNDARIES
+
+    assert len(reports.read(Posted("", report), OutboundSettings())[0]) == 1
+    for body in (bounded, nested, nested.replace(b"boundary=", b"Boundary *0="), deep):
         assert reports.read(Posted("", body), OutboundSettings()) == ([], 1)
 
 

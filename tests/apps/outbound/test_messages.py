@@ -242,6 +242,26 @@ async def test_another_organisations_message_is_not_there(world: World) -> None:
     assert await world.call("GET", "/timeline?dossierId=D-1", tenant="other") == []
 
 
+async def test_no_table_shows_a_tenant_more_than_its_own(world: World) -> None:
+    """Whatever a statement asks for: by row-level security."""
+    await world.consent()
+    await world.message()
+    readable = await world.rows(
+        "select relname from pg_class where relnamespace = 'outbound'::regnamespace and relkind = 'r'"
+        " and has_table_privilege('ostinato_tenant', oid, 'select')"
+    )
+
+    seen: dict[str, set[str]] = {"acme": set(), "other": set()}
+    for tenant, names in seen.items():
+        async with world.engine.client.for_tenant(tenant, "somebody").transaction() as conn:
+            for (name,) in readable:
+                if (await conn.execute(f"select from outbound.{name}".encode())).rowcount:
+                    names.add(name)
+
+    assert seen["acme"] >= {"message", "consent", "consent_event", "sender", "template", "audit_event", "activity"}
+    assert seen["other"] == set()
+
+
 async def test_messages_of_a_dossier_come_in_pages(world: World) -> None:
     await world.consent()
     made = [(await world.message(dossierId=f"D-{n % 2}"))["id"] for n in range(7)]

@@ -244,6 +244,9 @@ UNKNOWN = rules.Attempted(AttemptStatus.FAILED, "UNKNOWN_OUTCOME")
         (Status.FAILED, "sent", FAILED, None),
         (Status.SENT, "sent", TAKEN, None),
         (Status.DELIVERED, "sent", TAKEN, None),
+        (Status.SENT, "sent", UNKNOWN, None),  # the one after it was taken
+        (Status.DELIVERED, "sent", UNKNOWN, None),
+        (Status.CANCELLED, "sent", TRYING, None),
         (Status.SENT, "delivered", TAKEN, "deliver"),
         (Status.SENDING, "delivered", TRYING, "deliver"),
         (Status.QUEUED, "delivered", FAILED, "deliver"),

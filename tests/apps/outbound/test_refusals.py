@@ -86,6 +86,18 @@ async def test_a_consent_for_an_address_is_one_however_that_is_spelt(world: Worl
     assert len(world.providers.sent) == 1
 
 
+async def test_a_complaint_ends_the_consent_for_an_address_however_that_is_spelt(world: World) -> None:
+    await world.consent("Complaint@example.test", channel="EMAIL")
+    await world.message("complaint@Example.test", channel="EMAIL", subject="Bonjour")
+    await world.work()
+    await world.settled()
+    await world.work()
+
+    (consent,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+
+    assert (consent["status"], len(world.providers.sent)) == ("REVOKED", 1)
+
+
 async def test_an_opt_out_of_an_earlier_release_counts_as_it_was_spelt(world: World) -> None:
     """Its code was made of the address with its capitals."""
     named = b"suppression\0acme\0EMAIL\0Ana@example.test"

@@ -8,10 +8,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from ostinato.apps.outbound.providers.standin import Inbound
+from ostinato.apps.outbound.http.hooks import MOST_HEARD_BYTES
 from ostinato.apps.outbound.providers.twilio import Exchange
 from ostinato.apps.outbound.providers.whatsapp import signature
-from tests.apps.outbound.conftest import PHONE_NUMBER_ID, World
+from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World
 
 TO = "+33639981234"
 OTHERS = "555666777"
@@ -305,15 +305,26 @@ async def test_trusted_tenants_name_their_senders_without_a_proof(
     assert (taken["proof"], taken["usable"]) == (None, False), "what is somebody's stays his"
 
 
-async def test_inbound_to_a_number_that_two_have_set_up_is_for_who_has_proven_it(world: World) -> None:
-    await put(world, PHONE_NUMBER_ID)
-    await world.consent(TO)
-    await world.consent(TO, tenant="beta")
+@pytest.mark.parametrize("size", [0, MOST_HEARD_BYTES], ids=["in the request", "by its job"])
+async def test_inbound_to_a_number_that_two_have_set_up_is_for_who_has_proven_it(world: World, size: int) -> None:
+    """Whoever was first, and whoever was last."""
+    body = {"channel": "WHATSAPP", "providerKey": OTHERS}
+    for tenant in ("beta", "acme", "gamma"):
+        await world.call("PUT", "/senders", json=body, tenant=tenant)
+        await world.consent(TO, tenant=tenant)
+    await world.rows(
+        "insert into outbound.ownership (provider, key, tenant_id, proof, account, proven_by)"
+        " values ('whatsapp', %s, 'acme', 'GRANT', true, 'tests')",
+        OTHERS,
+    )
 
-    await world.providers.make(world.providers.inbound(Inbound(from_=TO, text="STOP TOUT")))
+    line = {"from": TO[1:], "id": "w1", "timestamp": str(int(NOON.timestamp())), "type": "text"}
+    said = {"messages": [line | {"text": {"body": "STOP TOUT"}}], "filled": " " * size}
+    await world.providers.make(world.cloud.signed(OTHERS, said))
+    await world.work()
 
     statuses = {}
-    for tenant in ("acme", "beta"):
+    for tenant in ("acme", "beta", "gamma"):
         (found,) = await world.call("GET", "/consents", params={"subjectId": "s-1"}, tenant=tenant)
         statuses[tenant] = found["status"]
-    assert statuses == {"acme": "REVOKED", "beta": "GRANTED"}
+    assert statuses == {"acme": "REVOKED", "beta": "GRANTED", "gamma": "GRANTED"}

@@ -132,10 +132,14 @@ async def test_callbacks_that_nobody_works_through_are_told_before_they_are_forg
 
 
 async def test_prometheus_reads_the_figures(world: World) -> None:
-    world.providers.script(TO, "132001")
-    await world.consent(TO)
-    await world.message(TO)
-    await world.work()
+    """7.2: the queue, how long it takes, what failed, what was tried again, dead letters."""
+    answers = {TO: ["132001"], "+33639985201": ["131016"], "+33639985202": ["131000"] * 2}
+    for to, met in answers.items():
+        world.providers.script(to, *met)
+        await world.consent(to, subjectId=to)
+        await world.message(to, subjectId=to)
+    await world.work(move_clock=True)
+    await world.settled()
     bearer = {"Authorization": f"Bearer {await world.key('acme', 'admin')}"}
 
     page = await world.http.get("/api/v1/outbound/metrics/prometheus", headers=bearer)
@@ -146,8 +150,12 @@ async def test_prometheus_reads_the_figures(world: World) -> None:
         for sample in family.samples
     }
     assert found["ostinato_outbound_failed_by_code", "132001"] == 1
-    assert found["ostinato_outbound_failure_rate",] == 1
+    assert found["ostinato_outbound_failed_by_class", "upstream"] == 1
+    assert found["ostinato_outbound_failure_rate",] == 2 / 3
     assert found["ostinato_outbound_queue_size", "WHATSAPP"] == 0
+    assert found["ostinato_outbound_queued_to_sent_p50", "WHATSAPP"] >= 54  # the first retry, less its jitter
+    assert ("ostinato_outbound_sent_to_delivered_p95", "WHATSAPP") in found
+    assert (found["ostinato_outbound_retries",], found["ostinato_outbound_dead_letters",]) == (2, 1)
 
 
 async def test_everybody_reads_the_figures_of_all_tenants_together(world: World) -> None:

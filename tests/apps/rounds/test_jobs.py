@@ -3,6 +3,7 @@
 import asyncio
 import random
 from datetime import date, time, timedelta
+from itertools import pairwise
 from typing import Any
 
 import psycopg
@@ -17,6 +18,14 @@ from tests.apps.rounds.town import TENANT, Town, moment
 
 DAY = date(2026, 6, 2)
 ORGANIZER = Person(TENANT, "olga", manages=True)
+CHOSEN = (
+    "select p.title from rounds.daily_rounds r join rounds.group_prompts p on p.id = r.source_prompt_id"
+    " where r.group_id = %s order by r.scheduled_for_local_date"
+)
+RETIRE = (
+    "update rounds.group_prompts p set is_active = false from rounds.daily_rounds r"
+    " where r.group_id = %s and r.scheduled_for_local_date = %s and p.id = r.source_prompt_id"
+)
 WAITING_FOR_GROUPS = (
     "select count(*) from pg_stat_activity where datname = current_database()"
     " and wait_event_type = 'Lock' and query ~ 'rounds\\.(begin|close)_'"
@@ -70,12 +79,110 @@ async def test_another_time_of_the_installation_counts_for_rounds_to_come(town: 
     assert found == [("open", moment("2026-06-02T12:30:00Z")), ("scheduled", moment("2026-06-03T00:00:00Z"))]
 
 
+async def test_after_an_outage_of_days_todays_round_is_made_while_its_time_is_ahead(town: Town) -> None:
+    """Two groups: at the restart the time of one is ahead, that of the other has just come."""
+    ahead, passed = await town.group(drop_time="14:30:01"), await town.group(drop_time="14:30")
+    await town.create()
+    await town.at("2026-06-05T12:30:00Z")
+
+    run = await town.create()
+
+    today, tomorrow = date(2026, 6, 5), date(2026, 6, 6)
+    assert await town.rounds(ahead) == {DAY: "scheduled", today: "scheduled", tomorrow: "scheduled"}
+    assert await town.rounds(passed) == {DAY: "scheduled", tomorrow: "scheduled"}
+    assert run.done == 3
+    first, second = await town.rows(
+        "select source_prompt_id from rounds.daily_rounds where group_id = %s and scheduled_for_local_date >= %s",
+        ahead,
+        today,
+    )
+    assert first != second
+    await town.at("2026-06-05T12:30:01Z")
+    await town.run("create", "open")
+    assert (await town.rounds(ahead))[today] == "open"
+    assert today not in await town.rounds(passed)
+
+
+async def test_a_group_that_was_made_before_an_outage_plays_on_the_day_of_the_restart(town: Town) -> None:
+    """It has no round yet: it was made before today, which is what counts."""
+    group = await town.group()
+    await town.at("2026-06-03T10:00:00Z")
+
+    await town.create()
+
+    assert list(await town.rounds(group)) == [date(2026, 6, 3), date(2026, 6, 4)]
+
+
+async def test_in_the_hour_that_the_clock_is_put_forward_a_round_to_come_is_made(town: Town) -> None:
+    """At 03:10 by the clock, 02:30 seems over; it does not exist, and its round opens at 03:30."""
+    await town.at("2026-03-20T10:00:00Z")
+    group = await town.group(drop_time="02:30")
+    await town.at("2026-03-29T01:10:00Z")
+
+    await town.create()
+
+    assert list(await town.rounds(group)) == [date(2026, 3, 29), date(2026, 3, 30)]
+
+
 async def test_a_group_that_rests_gets_no_round(town: Town) -> None:
     group = await town.group()
     await town.rows("update rounds.groups set is_active = false")
 
     assert (await town.create()).done == 0
     assert await town.rounds(group) == {}
+
+
+async def test_a_group_that_rests_is_not_looked_for(town: Town) -> None:
+    """Its own guard: a run does not lock it for nothing, every five minutes."""
+    resting, playing = await town.group(zone="Asia/Tokyo"), await town.group()
+    async with town.engine.client.transaction() as conn:
+        days = await service.days(conn, town.settings)
+        await conn.execute("update rounds.groups set is_active = false where id = %s", [resting])
+        params = {**days._asdict(), "default_zone": "UTC", "default_time": time(9)}
+
+        found = await service.page(conn, "to_create", None, 10, **params)
+
+        assert [due.group_id for due in found] == [playing]
+        assert set((await service.days(conn, town.settings)).zones) == {"Europe/Paris"}
+
+
+async def test_a_group_that_was_put_to_rest_meanwhile_gets_no_round(town: Town) -> None:
+    """Its own guard: a run that has found it looks again under the lock."""
+    group = await town.group()
+    async with town.engine.client.transaction() as conn:
+        days = await service.days(conn, town.settings)
+        await conn.execute("update rounds.groups set is_active = false")
+
+        made = await service.create_set(conn, [group], days, town.settings, random.Random(0), wait=True)
+
+    assert made == []
+    assert await town.rounds(group) == {}
+
+
+async def test_a_retired_prompt_is_not_chosen_at_creation(town: Town) -> None:
+    group = await town.group(prompts=20)
+    await town.rows("update rounds.group_prompts set is_active = title = 'prompt 7'")
+
+    await town.create()
+
+    assert await town.rows(CHOSEN, group) == [("prompt 7",)]
+
+
+async def test_a_retired_prompt_is_not_chosen_at_opening(town: Town) -> None:
+    """Neither when the chosen one was retired, nor for an open round that waits for one."""
+    group = await town.group(prompts=20)
+    await town.create()
+    await town.rows("update rounds.group_prompts set is_active = false")
+    await town.at("2026-06-02T12:30:00Z")
+    await town.open()
+    assert await town.value("select resolved_title from rounds.daily_rounds") is None
+    async with town.engine.client.transaction() as conn:
+        assert await service.page(conn, "to_prompt", None, 10) == []
+
+    await town.rows("update rounds.group_prompts set is_active = title = 'prompt 7'")
+    await town.open()
+
+    assert await town.rows(CHOSEN, group) == [("prompt 7",)]
 
 
 async def test_a_round_goes_scheduled_open_closed_at_its_instants(town: Town) -> None:
@@ -360,12 +467,47 @@ async def _waits(conn: psycopg.AsyncConnection[Any]) -> bool:
     return await found.fetchone() is not None
 
 
-async def test_few_prompts_are_used_again(town: Town) -> None:
-    group = await town.group(prompts=2)
-    for day in range(1, 6):
+@pytest.mark.parametrize("count", [2, 5, 7])
+async def test_few_prompts_are_used_in_turn(town: Town, count: int) -> None:
+    """The least recently used one is taken: each comes once before any comes again."""
+    group = await town.group(prompts=count)
+    for day in range(1, 16):
         await town.at(f"2026-06-{day:02}T10:00:00Z")
+        await town.create(seed=day)
+
+    used = await town.rows(CHOSEN, group)
+    assert len(used) == 15
+    assert all(len({*used[n : n + count]}) == count for n in range(15 - count))
+
+
+async def test_no_prompt_opens_on_two_days_running_while_there_is_another(town: Town) -> None:
+    """Of three, one is retired each third day before its opening: another takes its place, perhaps tomorrow's."""
+    group = await town.group(prompts=3)
+    opened = "select resolved_title from rounds.daily_rounds where resolved_title is not null order by opened_at"
+    for day in range(1, 25):
+        await town.at(f"2026-06-{day:02}T10:00:00Z")
+        await town.create(seed=day)
+        if day % 3 == 0:
+            await town.rows(RETIRE, group, f"2026-06-{day:02}")
+        await town.at(f"2026-06-{day:02}T12:30:00Z")
+        await town.open(seed=day)
+        await town.rows("update rounds.group_prompts set is_active = true")
+
+    titles = await town.rows(opened)
+    assert len(titles) == 23
+    assert all(before != after for before, after in pairwise(titles))
+
+
+async def test_the_only_prompt_comes_every_day(town: Town) -> None:
+    group = await town.group(prompts=1)
+    for day in (1, 2, 3):
+        await town.at(f"2026-06-0{day}T10:00:00Z")
         await town.create()
-    assert await town.value("select count(source_prompt_id) from rounds.daily_rounds where group_id = %s", group) == 5
+        await town.at(f"2026-06-0{day}T12:30:00Z")
+        await town.open()
+
+    assert await town.rows(CHOSEN, group) == [("prompt 0",)] * 3
+    assert len(await town.events()) == 2
 
 
 async def test_without_a_prompt_nobody_is_told_until_there_is_one(town: Town) -> None:

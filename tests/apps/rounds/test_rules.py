@@ -18,7 +18,7 @@ from ostinato.apps.rounds.model import Choice, Timing
 from ostinato.apps.rounds.rules import (
     LAST_PROMPTS,
     choose_prompt,
-    next_local_date,
+    creation_days,
     openings,
     parse_drop_time,
     plan_opening,
@@ -154,7 +154,10 @@ def test_settings_are_checked_when_they_are_read() -> None:
     ],
 )
 def test_the_next_day_is_that_of_the_local_clock(now: str, day: date) -> None:
-    assert next_local_date(moment(now), PARIS) == day
+    today, tomorrow = creation_days(moment(now), PARIS)
+
+    assert (today.local_date, tomorrow.local_date) == (day - timedelta(days=1), day)
+    assert today.known_before == round_instants(today.local_date, time(), PARIS)[0]
 
 
 prompts = st.lists(st.integers(1, 40), unique=True, max_size=30)
@@ -171,8 +174,20 @@ def test_a_prompt_is_active_and_not_one_of_the_last_seven_if_there_is_another(
         assert chosen in fresh
     elif active:
         assert chosen in active
+        assert all(recent.index(chosen) >= recent.index(other) for other in active)
     else:
         assert chosen is None
+
+
+@given(st.integers(1, 7), st.integers())
+def test_with_few_prompts_they_come_in_turn(count: int, seed: int) -> None:
+    rng, used = random.Random(seed), list[int]()
+    for _ in range(30):
+        chosen = choose_prompt(Choice(tuple(range(count)), tuple(reversed(used[-LAST_PROMPTS:]))), rng)
+        assert chosen is not None
+        used.append(chosen)
+
+    assert all(len({*used[n : n + count]}) == count for n in range(30 - count))
 
 
 @given(st.integers(8, 20), st.integers())

@@ -14,6 +14,7 @@ from ostinato.apps.outbound.model import RATES
 
 APP: Final = App(
     "outbound",
+    locale="ostinato.apps.outbound",
     queues=tuple(Queue(f"outbound_{channel.lower()}", key_rate=Rate(most, 1)) for channel, most in RATES.items()),
     jobs=("ostinato.apps.outbound.coop.jobs", "ostinato.apps.outbound.jobs", "ostinato.apps.outbound.round_notices"),
     settings="ostinato.apps.outbound.settings:OutboundSettings",
@@ -24,7 +25,16 @@ APP: Final = App(
     sandbox="ostinato.apps.outbound.sandbox:Providers",
     demo="ostinato.apps.outbound.demo:SCENARIO",
     metrics="ostinato.apps.outbound.metrics:FIGURES",
-    panels=("ostinato.apps.outbound.panel:PANEL",),
+    panels=(
+        "ostinato.apps.outbound.panel:PANEL",
+        "ostinato.apps.outbound.pages:MESSAGES",
+        "ostinato.apps.outbound.pages:MESSAGE",
+        "ostinato.apps.outbound.pages:CONSENTS",
+        "ostinato.apps.outbound.pages:TEMPLATES",
+        "ostinato.apps.outbound.pages:SENDERS",
+        "ostinato.apps.outbound.waiting:HELD",
+        "ostinato.apps.outbound.waiting:IN_DOUBT",
+    ),
     doctor="ostinato.apps.outbound.checkup:CHECKUP",
     alerts=ALERTS,
     machines=("ostinato.apps.outbound.machine:MESSAGE", "ostinato.apps.outbound.machine:CONSENT"),

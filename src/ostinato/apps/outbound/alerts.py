@@ -12,6 +12,7 @@ ALERTS: Final = (
         severity="critical",
         tenant=None,
         message="{label} has {value} messages whose attempts are used up",
+        message_one="{label} has {value} message whose attempts are used up",
         remedy="GET /api/v1/outbound/messages?dead=true says why; POST …/retry sends again.",
     ),
     Alert(
@@ -31,6 +32,7 @@ ALERTS: Final = (
         above=0,
         severity="critical",
         message="{value} callbacks of {label} were refused because of their signature",
+        message_one="{value} callback of {label} was refused because of its signature",
         remedy="Compare the secret here with the provider's; if they agree, somebody is trying.",
     ),
     Alert(
@@ -49,6 +51,7 @@ ALERTS: Final = (
         above=0,
         tenant=None,
         message="{value} senders of {label} are held because of an error of their provider",
+        message_one="{value} sender of {label} is held because of an error of its provider",
         remedy="Fix it at the provider (token, payment, account), then POST …/release.",
     ),
     Alert(
@@ -57,6 +60,7 @@ ALERTS: Final = (
         parameters={"hours": 12},
         above=0,
         message="{value} callbacks of {label} have not been worked through for {hours} hours",
+        message_one="{value} callback of {label} has not been worked through for {hours} hours",
         remedy="`ostinato jobs dead --each` says why; redrive them before they are forgotten.",
     ),
     Alert(
@@ -65,6 +69,7 @@ ALERTS: Final = (
         parameters={"minutes": 60},
         above=0,
         message="{label}: an error code that the policy table does not know, {value} times",
+        message_one="{label}: an error code that the policy table does not know, once",
         remedy="Look it up at the provider and add it to the table; until then it is retried.",
     ),
 )

@@ -7,11 +7,22 @@ from psycopg import AsyncConnection
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.model import Status
-from ostinato.observe import Block, Counts, Panel, Table
+from ostinato.observe import N_, Block, Counts, Panel, Table
 
-_WAITS = ("waits_for", "channel", "messages", "next_at")
-_SENDERS = ("channel", "provider_key", "hold_reason", "hold_code", "held_until")
-_FAILED = ("error_code", "error_class", "messages", "dead_letters")
+_WAITS = {"waits_for": N_("waits for"), "channel": N_("channel"), "messages": N_("messages"), "next_at": N_("next at")}
+_SENDERS = {
+    "channel": N_("channel"),
+    "provider_key": N_("sender"),
+    "hold_reason": N_("reason"),
+    "hold_code": N_("code"),
+    "held_until": N_("held until"),
+}
+_FAILED = {
+    "error_code": N_("code"),
+    "error_class": N_("class"),
+    "messages": N_("messages"),
+    "dead_letters": N_("dead letters"),
+}
 
 
 async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
@@ -20,15 +31,14 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     counts |= {row["status"]: row["messages"] for row in await store.rows(conn, "panel_counts")}
     return [
         Counts("Messages of the last day, by status", counts),
-        await _table(conn, "What messages wait for", "panel_waits", _WAITS),
-        await _table(conn, "Held senders", "panel_senders", _SENDERS),
-        await _table(conn, "Failed within the last day", "panel_failed", _FAILED),
+        Table("What messages wait for", tuple(_WAITS.values()), await _rows(conn, "panel_waits", _WAITS)),
+        Table("Held senders", tuple(_SENDERS.values()), await _rows(conn, "panel_senders", _SENDERS)),
+        Table("Failed within the last day", tuple(_FAILED.values()), await _rows(conn, "panel_failed", _FAILED)),
     ]
 
 
-async def _table(conn: AsyncConnection[Any], title: str, name: str, columns: tuple[str, ...]) -> Table:
-    rows = await store.rows(conn, name)
-    return Table(title, columns, [[row[column] for column in columns] for row in rows])
+async def _rows(conn: AsyncConnection[Any], name: str, columns: dict[str, str]) -> list[list[Any]]:
+    return [[row[column] for column in columns] for row in await store.rows(conn, name)]
 
 
 PANEL = Panel("Outbound messages", blocks)

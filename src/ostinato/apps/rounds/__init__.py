@@ -5,6 +5,7 @@ from ostinato.apps.rounds.alerts import ALERTS
 
 APP = App(
     "rounds",
+    locale="ostinato.apps.rounds",
     jobs="ostinato.apps.rounds.jobs",
     settings="ostinato.apps.rounds.settings:RoundsSettings",
     commands="ostinato.apps.rounds.commands:register",
@@ -12,6 +13,7 @@ APP = App(
     sql="ostinato.apps.rounds.schema:COMPONENT",
     demo="ostinato.apps.rounds.demo:SCENARIO",
     metrics="ostinato.apps.rounds.metrics:FIGURES",
+    panels=("ostinato.apps.rounds.pages:FRONT", "ostinato.apps.rounds.pages:CALENDAR"),
     alerts=ALERTS,
     machines=("ostinato.apps.rounds.machine:ROUND",),
 )

@@ -149,7 +149,7 @@ class Run:
         return said
 
     def creating(self, days: Days, wait: bool) -> Work:  # noqa: FBT001 - as `through` calls it
-        """How a set of groups gets its rounds of the next day."""
+        """How a set of groups gets its rounds of the next day, and of today."""
 
         async def work(conn: Connection, ids: Sequence[int]) -> list[float]:
             made = await service.create_set(conn, ids, days, self.settings, self.rng, wait=wait)
@@ -231,13 +231,13 @@ async def work_through(run: Run) -> None:
     """Handle everything that is due for a job."""
     match run.job:
         case JobName.CREATE:
-            days = await next_days(run)
+            days = await creation_days(run)
             await run.through(
                 "to_create",
                 partial(run.creating, days),
-                zones=days.zones,
-                dates=days.dates,
+                **days._asdict(),
                 default_zone=run.settings.zone,
+                default_time=run.settings.default_drop_time,
             )
         case JobName.OPEN:
             await run.through("to_retime", run.retiming)
@@ -249,7 +249,7 @@ async def work_through(run: Run) -> None:
         raise run.given_up
 
 
-async def next_days(run: Run) -> Days:
-    """Return which day comes next, by zone."""
+async def creation_days(run: Run) -> Days:
+    """Return the days whose rounds are created, by zone."""
     async with run.ctx.fenced() as conn:
         return await service.days(conn, run.settings)

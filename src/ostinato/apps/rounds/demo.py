@@ -18,7 +18,7 @@ from ostinato import outbox, testing
 from ostinato.apps.rounds import APP, groups, participation, service
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.queries import QUERIES
-from ostinato.apps.rounds.rules import next_local_date, round_instants
+from ostinato.apps.rounds.rules import creation_days, round_instants
 from ostinato.apps.rounds.service import Days, Opened
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.apps.rounds.views import NewPrompt, RoundView
@@ -159,7 +159,7 @@ class _Week:
 
     async def _create(self, at: datetime) -> None:
         await self.engine.clock.freeze(at)
-        days = Days([ZONE], [next_local_date(at, ZONE)])
+        days = Days.of(creation_days(at, ZONE))
         async with self.engine.client.transaction() as conn:
             await service.create_set(conn, [self.group], days, RoundsSettings(), self.rng, wait=True)
 

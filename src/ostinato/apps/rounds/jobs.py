@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 
 from ostinato import Context, Retry, Unique, database
 from ostinato.apps.rounds import APP, service
-from ostinato.apps.rounds.batches import Run, next_days, work_through
+from ostinato.apps.rounds.batches import Run, creation_days, work_through
 from ostinato.apps.rounds.events import CLOSED, OPENED
 from ostinato.apps.rounds.model import JobName
 from ostinato.apps.rounds.service import Due
@@ -36,7 +36,7 @@ PATIENTLY = Retry(delays=(10.0, 60.0, 300.0, 900.0))
 
 @APP.job(queue=QUEUE, retry=SOON)
 async def create(ctx: Context) -> None:
-    """Create the next local day's round for each active group that has none."""
+    """Create the rounds that active groups have not: of the next local day and, while its time is ahead, of today."""
     await _run(ctx, JobName.CREATE)
 
 
@@ -59,7 +59,7 @@ async def mend(ctx: Context, job: JobName, due_id: int) -> None:
     run = Run(job, ctx, ctx.settings(RoundsSettings))
     match job:
         case JobName.CREATE:
-            days = await next_days(run)
+            days = await creation_days(run)
             await run.one(run.creating(days, wait=True), due_id)
         case JobName.OPEN:
             await run.one(run.retiming(wait=True), due_id)

@@ -44,7 +44,19 @@ class Choice:
     active: tuple[int, ...]
     """The active prompts of the group."""
     recent: tuple[int, ...]
-    """Those of its last rounds, which should not come again."""
+    """Those of its last rounds, which should not come again: the one of the round before comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreationDay:
+    """A local day whose rounds are created now, and for whom."""
+
+    zone: str
+    local_date: date
+    known_before: datetime
+    """Groups that were made before this instant get a round of this day."""
+    wall: datetime
+    """And only if their drop time on it is after this time of the wall clock."""
 
 
 @dataclass(frozen=True, slots=True)

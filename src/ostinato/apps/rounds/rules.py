@@ -13,15 +13,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from ostinato.apps.rounds.model import Choice, Opening, Plan, Timing
+from ostinato.apps.rounds.model import Choice, CreationDay, Opening, Plan, Timing
 from ostinato.errors import InvalidInput, NotConfigured
 
 __all__ = [
     "LAST_PROMPTS",
     "choose_prompt",
+    "creation_days",
     "is_missed",
     "local_date",
-    "next_local_date",
     "openings",
     "parse_drop_time",
     "plan_opening",
@@ -33,6 +33,7 @@ __all__ = [
 LAST_PROMPTS = 7
 """How many of a group's last prompts are not chosen again."""
 DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
 USUAL_HOURS = 24.0
 FIRST_DAY, LAST_DAY = date.min + 3 * DAY, date.max - 3 * DAY
 """Outside of these days, the day before or after cannot be represented in some zone."""
@@ -80,9 +81,19 @@ def local_date(now: datetime, zone: str) -> date:
     return now.astimezone(zone_of(zone)).date()
 
 
-def next_local_date(now: datetime, zone: str) -> date:
-    """The day whose round is created now: the one after the present local day."""
-    return local_date(now, zone) + DAY
+def creation_days(now: datetime, zone: str) -> list[CreationDay]:
+    """The days whose rounds are created now: the next local day, and today where that was not done yesterday.
+
+    Today's round is one for the groups that were there before today; its time must be ahead, which
+    `wall` only bounds: an hour is more than a clock is moved by, with few exceptions.
+    """
+    today = local_date(now, zone)
+    begins = _instant(today, time(), zone)
+    wall = (now - HOUR).astimezone(zone_of(zone)).replace(tzinfo=None)
+    return [
+        CreationDay(zone, today, begins, wall),
+        CreationDay(zone, today + DAY, datetime.max.replace(tzinfo=UTC), datetime.combine(FIRST_DAY, time())),
+    ]
 
 
 def is_missed(now: datetime, close_at: datetime) -> bool:
@@ -93,13 +104,14 @@ def is_missed(now: datetime, close_at: datetime) -> bool:
 def choose_prompt(choice: Choice, rng: random.Random) -> int | None:
     """A prompt at random: an active one that is not among the group's last seven.
 
-    A group whose active prompts were all used of late gets any of them again; one without active
-    prompts gets none.
+    A group whose active prompts were all used of late gets the one whose last use is the longest
+    ago; one without active prompts gets none.
     """
     recent = set(choice.recent)
     fresh = [prompt for prompt in choice.active if prompt not in recent]
-    eligible = fresh or choice.active
-    return rng.choice(eligible) if eligible else None
+    if fresh:
+        return rng.choice(fresh)
+    return max(choice.active, key=choice.recent.index, default=None)
 
 
 def plan_opening(now: datetime, close_at: datetime, chosen: int | None, choice: Choice, rng: random.Random) -> Plan:

@@ -6,17 +6,17 @@ has the lock order and what may go wrong.
 """
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
 from ostinato import database
-from ostinato.apps.rounds.model import Choice, JobName
+from ostinato.apps.rounds.model import Choice, CreationDay, JobName
 from ostinato.apps.rounds.queries import QUERIES
-from ostinato.apps.rounds.rules import LAST_PROMPTS, choose_prompt, next_local_date, plan_opening, round_instants
+from ostinato.apps.rounds.rules import LAST_PROMPTS, choose_prompt, creation_days, plan_opening, round_instants
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.apps.rounds.views import FiguresView
 from ostinato.errors import InvalidInput
@@ -44,10 +44,18 @@ class Due:
 
 
 class Days(NamedTuple):
-    """Which day comes next, by zone."""
+    """The days whose rounds are created, by zone, as the statements take them."""
 
     zones: list[str]
     dates: list[date]
+    known_before: list[datetime]
+    walls: list[datetime]
+
+    @classmethod
+    def of(cls, found: Iterable[CreationDay]) -> "Days":
+        """Turn days into columns."""
+        rows = [(each.zone, each.local_date, each.known_before, each.wall) for each in found]
+        return cls(*map(list, zip(*rows, strict=True))) if rows else cls([], [], [], [])
 
 
 class Opened(NamedTuple):
@@ -91,19 +99,18 @@ class _ToOpen:
 
 
 async def days(conn: Connection, settings: RoundsSettings) -> Days:
-    """Which day comes next in the zones of all active groups."""
+    """The days whose rounds are created now, in the zones of all active groups."""
     now = await database.now(conn)
     found = await QUERIES.rows(conn, "zones", default_zone=settings.zone)
-    zones = [str(row["zone"]) for row in found]
-    return Days(zones, [_next_day(now, zone) for zone in zones])
+    return Days.of(day for row in found for day in _days_in(now, str(row["zone"])))
 
 
-def _next_day(now: datetime, zone: str) -> date:
-    """The next day in a zone; in one that nobody knows, a day on which its own groups fail."""
+def _days_in(now: datetime, zone: str) -> list[CreationDay]:
+    """The days in a zone; in one that nobody knows, days on which its own groups fail."""
     try:
-        return next_local_date(now, zone)
+        return creation_days(now, zone)
     except InvalidInput:
-        return next_local_date(now, "UTC")
+        return [replace(day, zone=zone) for day in creation_days(now, "UTC")]
 
 
 async def page(conn: Connection, name: str, after: Due | None, most: int, **params: object) -> list[Due]:
@@ -119,29 +126,33 @@ async def page(conn: Connection, name: str, after: Due | None, most: int, **para
 async def create_set(
     conn: Connection,
     group_ids: Sequence[int],
-    next_days: Days,
+    creation: Days,
     settings: RoundsSettings,
     rng: random.Random,
     *,
     wait: bool,
 ) -> list[int]:
-    """Create the rounds of the next day for groups that have none; the groups that got one."""
-    found = await QUERIES.rows_as(
+    """Create the rounds that groups have not, of the next day and, while its time is ahead, of today.
+
+    Returns the groups that got one; twice, if they got both.
+    """
+    needed = await QUERIES.rows_as(
         _ToCreate,
         conn,
         "begin_creation",
         ids=list(group_ids),
-        zones=next_days.zones,
-        dates=next_days.dates,
+        **creation._asdict(),
         default_zone=settings.zone,
         default_time=settings.default_drop_time,
         recent=LAST_PROMPTS,
         wait=wait,
     )
+    now = await database.now(conn)
+    timed = [(each, round_instants(each.local_date, each.drop_time, each.zone)) for each in needed]
+    found = [each for each, (open_at, _) in timed if open_at > now]
     if not found:
         return []
-    instants = [round_instants(each.local_date, each.drop_time, each.zone) for each in found]
-    choices = [Choice(tuple(each.prompts), tuple(each.recently)) for each in found]
+    instants = [instant for _, instant in timed if instant[0] > now]
     made = await QUERIES.rows(
         conn,
         "apply_creation",
@@ -152,9 +163,22 @@ async def create_set(
         zones=[each.zone for each in found],
         open_ats=[open_at for open_at, _ in instants],
         close_ats=[close_at for _, close_at in instants],
-        prompt_ids=[choose_prompt(choice, rng) for choice in choices],
+        prompt_ids=_choose_prompts(found, rng),
     )
     return [row["group_id"] for row in made]
+
+
+def _choose_prompts(found: Sequence[_ToCreate], rng: random.Random) -> list[int | None]:
+    """The prompts of new rounds, in the order of their days: a group that gets two gets different ones."""
+    chosen: dict[int, int] = {}
+    prompts: list[int | None] = []
+    for each in found:
+        before = (chosen[each.group_id],) if each.group_id in chosen else ()
+        prompt = choose_prompt(Choice(tuple(each.prompts), (*before, *each.recently)), rng)
+        if prompt is not None:
+            chosen[each.group_id] = prompt
+        prompts.append(prompt)
+    return prompts
 
 
 async def retime_set(conn: Connection, round_ids: Sequence[int], settings: RoundsSettings, *, wait: bool) -> list[int]:

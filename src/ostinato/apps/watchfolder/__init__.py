@@ -7,6 +7,7 @@ from ostinato import App
 
 APP = App(
     "watchfolder",
+    locale="ostinato.apps.watchfolder",
     jobs="ostinato.apps.watchfolder.jobs",
     settings="ostinato.apps.watchfolder.settings:WatchfolderSettings",
     commands="ostinato.apps.watchfolder.commands:register",
@@ -14,7 +15,12 @@ APP = App(
     sql="ostinato.apps.watchfolder.schema:COMPONENT",
     demo="ostinato.apps.watchfolder.demo:SCENARIO",
     metrics="ostinato.apps.watchfolder.metrics:FIGURES",
-    panels=("ostinato.apps.watchfolder.panel:PANEL",),
+    panels=(
+        "ostinato.apps.watchfolder.panel:PANEL",
+        "ostinato.apps.watchfolder.pages:SCANS",
+        "ostinato.apps.watchfolder.pages:SCAN",
+        "ostinato.apps.watchfolder.pages:DUPLICATES",
+    ),
     alerts="ostinato.apps.watchfolder.alerts:ALERTS",
     doctor="ostinato.apps.watchfolder.checkup:CHECKUP",
     machines=("ostinato.apps.watchfolder.machine:DUPLICATE", "ostinato.apps.watchfolder.machine:JOB"),

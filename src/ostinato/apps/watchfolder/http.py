@@ -11,15 +11,12 @@ from ostinato import audit
 from ostinato.apps.watchfolder import service
 from ostinato.apps.watchfolder.jobs import start_watching
 from ostinato.apps.watchfolder.ocr.engines import check_languages
+from ostinato.apps.watchfolder.permissions import DECIDE, MANAGE, READ
 from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.errors import Conflict, NotFound, UniqueConflict, WrongState
-from ostinato.web import IDEMPOTENT, Caller, Key, Permission, Router, Who
-
-READ = Permission("watchfolder.read", ("clerk", "ops", "admin"), "see folders, jobs and duplicates")
-DECIDE = Permission("watchfolder.decide", ("clerk", "ops", "admin"), "decide about duplicates")
-MANAGE = Permission("watchfolder.manage", ("ops", "admin"), "make, pause, resume and remove folders")
+from ostinato.web import IDEMPOTENT, Caller, Key, Router, Who
 
 Name = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", examples=["courrier"])]
 JobKey = Annotated[str, Path(pattern="^[0-9a-f]{64}__[0-9a-f]{8,64}$")]

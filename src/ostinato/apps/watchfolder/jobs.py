@@ -57,7 +57,8 @@ async def watch(ctx: Context, folder_id: int) -> Snooze | str:
                     # A job that took workers down is a suspect until it comes back with a
                     # verdict, and this one has none as long as it goes well.
                     renew = chosen.renew_seconds if ctx.job.crashes else None
-                    ended = await Watcher(ctx, place, orchestrator, renew_seconds=renew).run()
+                    watcher = Watcher(ctx, place, orchestrator, renew_seconds=renew, keeps=chosen.keep_readings)
+                    ended = await watcher.run()
         except LeaseHeld as error:  # a process outside of the engine has it
             ctx.log.warning("folder_watched_elsewhere", folder=row["name"], error=str(error))
             return Snooze(AGAIN_SECONDS)

@@ -6,10 +6,26 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from ostinato.apps.watchfolder.queries import QUERIES
-from ostinato.observe import Block, Counts, Panel, Table
+from ostinato.observe import N_, Block, Counts, Panel, Table
 
-_FOLDER = ("tenant_id", "name", "active", "ticked_at", "waiting", "blocked", "running", "held", "problem")
-_ERROR = ("folder", "file_name", "error_code", "message", "changed_at")
+_FOLDER = {
+    "tenant_id": N_("tenant"),
+    "name": N_("folder"),
+    "active": N_("watched"),
+    "ticked_at": N_("last looked at"),
+    "waiting": N_("waiting"),
+    "blocked": N_("blocked"),
+    "running": N_("running"),
+    "held": N_("held"),
+    "problem": N_("problem"),
+}
+_ERROR = {
+    "folder": N_("folder"),
+    "file_name": N_("file"),
+    "error_code": N_("error"),
+    "message": N_("message"),
+    "changed_at": N_("time"),
+}
 
 
 async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
@@ -19,8 +35,8 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     errors = await QUERIES.rows(conn, "last_errors")
     return [
         Counts("Files on their way, and ended in the last hour", counts),
-        Table("Folders", _FOLDER, [[row[name] for name in _FOLDER] for row in folders]),
-        Table("Last errors", _ERROR, [[row[name] for name in _ERROR] for row in errors]),
+        Table("Folders", tuple(_FOLDER.values()), [[row[name] for name in _FOLDER] for row in folders]),
+        Table("Last errors", tuple(_ERROR.values()), [[row[name] for name in _ERROR] for row in errors]),
     ]
 
 

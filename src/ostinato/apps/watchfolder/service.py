@@ -4,7 +4,7 @@ As a tenant: `make_folder`, `decide`. As the worker that watches a folder: `reco
 every state that was not emitted yet, and `reconcile`, which compares what is held with the rows.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,6 +26,7 @@ from ostinato.apps.watchfolder.events import (
 from ostinato.apps.watchfolder.machine import DUPLICATE, ENTITY
 from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.queries import QUERIES
+from ostinato.apps.watchfolder.readings import Reading
 from ostinato.apps.watchfolder.tick.duplicates import Held
 from ostinato.database import is_transient
 from ostinato.errors import Conflict, DatabaseUnavailable, InvalidInput, NotFound, WrongState
@@ -174,6 +175,26 @@ async def _record_one(conn: Connection, place: Place, document: Document, last: 
     await _write_row(conn, place, document)
     if news:
         await JOB_CHANGED.emit_many(conn, news, tenant=place.tenant_id)
+
+
+async def keep_readings(
+    conn: Connection, place: Place, read: Mapping[str, Reading | None], *, skip: Collection[str]
+) -> None:
+    """Keep what was read in files, and the pictures of their first pages; one that is refused stops no other."""
+    for job_key, found in read.items():
+        if found is None or job_key in skip:
+            continue
+        async with _alone(conn):
+            await QUERIES.run(
+                conn,
+                "keep_reading",
+                tenant_id=place.tenant_id,
+                folder_id=place.folder_id,
+                job_key=job_key,
+                body=found.body,
+                first_page=found.first_page,
+                result_page=found.result_page,
+            )
 
 
 async def emit_refused(conn: Connection, place: Place, files: Iterable[Document]) -> None:

@@ -46,6 +46,10 @@ class WatchfolderSettings(Section):
         0, "Jobs that OCR has at once. 0: as many as there are cores, and memory for the models.", low=0, high=1000
     )
     max_attempts: int = setting(3, "Attempts of each step.", low=1, high=100)
+    keep_readings: bool = setting(
+        default=True,
+        description="Keep the text and a picture of each first page in the database, for the console and its search.",
+    )
     min_free_bytes: int = setting(1 << 30, "Nothing new is taken when less than this is free.", low=0, high=1 << 50)
 
     def folders(self, data_dir: str, tenant_id: str, name: str) -> Folders:

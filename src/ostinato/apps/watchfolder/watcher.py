@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from psycopg import AsyncConnection
 
-from ostinato.apps.watchfolder import service
+from ostinato.apps.watchfolder import readings, service
 from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.service import Place
@@ -47,10 +47,20 @@ class Watcher:
     """One folder that one worker watches."""
 
     def __init__(
-        self, ctx: Owner, place: Place, orchestrator: Orchestrator, *, renew_seconds: float | None = None
+        self,
+        ctx: Owner,
+        place: Place,
+        orchestrator: Orchestrator,
+        *,
+        renew_seconds: float | None = None,
+        keeps: bool = True,
     ) -> None:
-        """With `renew_seconds`, `run` ends well after that time, so that crashes are forgotten."""
+        """With `renew_seconds`, `run` ends well after that time, so that crashes are forgotten.
+
+        `keeps` says whether what was read goes into the database.
+        """
         self._ctx = ctx
+        self._keeps = keeps
         self._renew_seconds = renew_seconds
         self._place = place
         self._orchestrator = orchestrator
@@ -121,10 +131,13 @@ class Watcher:
         documents, files = dict(self._pending), list(self._refused)
         folders = self._orchestrator.folders
         held = await asyncio.to_thread(duplicates.held, folders) if look else None
+        done = [key for key, each in documents.items() if each.get("state") == "DONE"] if self._keeps else []
+        read = {key: await asyncio.to_thread(readings.read, folders.job(key)) for key in done}
         decisions: list[dict[str, Any]] = []
         active = True
         async with self._ctx.fenced() as conn:
             rejected = await service.record(conn, self._place, documents.values())
+            await service.keep_readings(conn, self._place, read, skip=rejected)
             await service.emit_refused(conn, self._place, files)
             if held is not None:
                 decisions = await service.reconcile(conn, self._place, held)

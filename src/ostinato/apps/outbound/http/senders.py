@@ -201,13 +201,7 @@ async def prove_sender(caller: Who, sender_id: SenderId) -> StoredSender:
 async def release_sender(caller: Who, sender_id: SenderId) -> dict[str, int]:
     """End the hold of a sender, once its trouble at the provider is fixed: what waits goes now."""
     async with caller.transaction() as conn:
-        row = await store.first(conn, "release_sender", tenant_id=caller.tenant_id, id=sender_id)
-        if row is None:
-            raise NotFound(f"there is no sender {sender_id}", sender_id=sender_id)
-        await store.note_audit(
-            conn, caller.tenant_id, "SENDER_RELEASED", caller.subject, details={"sender_id": sender_id}
-        )
-        await holds.wake_sender(conn, caller.tenant_id, sender_id)
+        await holds.release_sender(conn, caller.tenant_id, sender_id, caller.subject)
     return {"released": sender_id}
 
 

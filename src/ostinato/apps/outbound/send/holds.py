@@ -8,6 +8,7 @@ from uuid import UUID
 from ostinato import database, jobs, tenants
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.store import Connection
+from ostinato.errors import NotFound
 
 QUEUE: Final = "outbound_callbacks"
 BY_SENDER: Final = ["SENDER_HELD", "HOLD"]
@@ -15,6 +16,15 @@ BY_TEMPLATE: Final = ["TEMPLATE_HELD"]
 BY_HOURS: Final = ["QUIET_HOURS"]
 BATCH: Final = 500
 AGAIN: Final = timedelta(seconds=5)
+
+
+async def release_sender(conn: Connection, tenant_id: str, sender_id: int, actor: str) -> None:
+    """End the hold of a sender because somebody says so, and have what waits for it go."""
+    row = await store.first(conn, "release_sender", tenant_id=tenant_id, id=sender_id)
+    if row is None:
+        raise NotFound(f"there is no sender {sender_id}", sender_id=sender_id)
+    await store.note_audit(conn, tenant_id, "SENDER_RELEASED", actor, details={"sender_id": sender_id})
+    await wake_sender(conn, tenant_id, sender_id)
 
 
 async def wake_sender(conn: Connection, tenant_id: str, sender_id: int) -> None:

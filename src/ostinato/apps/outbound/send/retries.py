@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from ostinato import jobs
-from ostinato.apps.outbound import events, store
+from ostinato import database, jobs
+from ostinato.apps.outbound import events, rules, store
 from ostinato.apps.outbound.errors import MessageWrongState
 from ostinato.apps.outbound.model import Message, Status
 from ostinato.apps.outbound.send import moves
@@ -24,6 +24,22 @@ async def cancel(conn: Connection, tenant_id: str, message_id: UUID, actor: str)
     """Cancel a message that waits, whatever for; whoever sends it waits for its row, and finds it cancelled."""
     message = await _locked(conn, tenant_id, message_id, Status.QUEUED)
     await moves.cancel(conn, tenant_id, message.id, "ASKED_FOR", actor)
+    return await store.find_message(conn, tenant_id, message_id)
+
+
+async def confirm_sent(conn: Connection, tenant_id: str, message_id: UUID, actor: str) -> Message:
+    """Take somebody's word that a message was sent of which nobody knew it; nothing is sent again."""
+    message = await _locked(conn, tenant_id, message_id, Status.FAILED)
+    if message.error_code != rules.UNKNOWN:
+        raise MessageWrongState(
+            f"message {message_id} failed with {message.error_code}: it is known not to be sent",
+            message_id=str(message_id),
+            status=message.status.value,
+        )
+    sent = {**moves.NOTHING_WRONG, "sent_at": (await database.now(conn)).isoformat()}
+    await moves.move(conn, message, "accept", sent, by=actor)
+    await store.note_message(conn, message, "NOTIFICATION_CONFIRMED", actor, status=Status.SENT, note="confirmed")
+    await events.emit_status(conn, message, Status.SENT, "confirmed")
     return await store.find_message(conn, tenant_id, message_id)
 
 

@@ -729,3 +729,54 @@ from outbound.message where status = 'FAILED' and failed_at > ostinato.now() - i
 -- name: observe
 -- Figures of all tenants together.
 select substr(name, 10) as name, label, value from outbound.observe();
+
+-- name: page_messages
+-- A page of messages for people, newest first, of whoever looks.
+select tenant_id, id, created_at, channel, purpose, to_address, template_code, status, waits_for, error_code, dossier_id
+from outbound.message
+where (%(tenant_id)s::text is null or tenant_id = %(tenant_id)s) and (%(status)s::text is null or status = %(status)s)
+    and (%(dossier_id)s::text is null or dossier_id = %(dossier_id)s)
+    and (%(before_at)s::timestamptz is null or (created_at, id) < (%(before_at)s, %(before_id)s::uuid))
+order by created_at desc, id desc limit %(most)s;
+
+-- name: page_senders
+-- The senders of whoever looks, and whether something may be sent by them.
+select s.tenant_id, s.id, s.channel, s.provider_key, s.display, s.is_default, s.held_until, s.hold_reason, s.hold_code,
+    s.outage_since, outbound.usable(s) as usable, p.proof
+from outbound.sender s left join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on true
+where (%(tenant_id)s::text is null or s.tenant_id = %(tenant_id)s) and s.deleted_at is null
+order by s.tenant_id, s.id limit 200;
+
+-- name: page_templates
+-- The templates of whoever looks.
+select tenant_id, template_code, language, category, provider_status, is_active, held_until, subject,
+    left(body, 200) as body
+from outbound.template where %(tenant_id)s::text is null or tenant_id = %(tenant_id)s
+order by tenant_id, template_code, language limit 200;
+
+-- name: held_senders
+-- Senders that nothing goes out by until somebody fixes what their provider refused; an outage ends by itself.
+select s.tenant_id, s.id, s.channel, s.provider_key, s.display, s.hold_reason, s.hold_code, s.held_until,
+    (select count(*) from outbound.message m where m.tenant_id = s.tenant_id and m.sender_id = s.id
+        and m.status = 'QUEUED') as waiting,
+    coalesce((select min(m.updated_at) from outbound.message m where m.tenant_id = s.tenant_id and m.sender_id = s.id
+        and m.status = 'QUEUED' and m.waits_for in ('SENDER_HELD', 'HOLD')), s.created_at) as since
+from outbound.sender s
+where s.held_until > ostinato.now() and s.outage_since is null and s.deleted_at is null
+order by s.held_until, s.id limit 50;
+
+-- name: messages_in_doubt
+-- Messages of which nobody knows whether they were sent, oldest first.
+select m.tenant_id, m.id, m.channel, m.to_address, m.subject, m.template_code, m.failed_at, m.created_at, m.dossier_id
+from outbound.message m where m.status = 'FAILED' and m.error_code = %(code)s
+order by m.failed_at limit 50;
+
+-- name: count_held_senders
+-- How many senders are held.
+select count(*) from outbound.sender s
+where s.held_until > ostinato.now() and s.outage_since is null and s.deleted_at is null;
+
+-- name: count_in_doubt
+-- Of how many messages nobody knows whether they were sent; it stops at a thousand.
+select count(*) from (
+    select from outbound.message m where m.status = 'FAILED' and m.error_code = %(code)s limit 1000) doubtful;

@@ -7,13 +7,17 @@ select distinct coalesce(s.zone, %(default_zone)s) as zone from rounds.groups g
 left join rounds.group_settings s on s.tenant_id = g.tenant_id and s.group_id = g.id where g.is_active;
 
 -- name: to_create
--- Active groups without a round for the next day in their zone.
+-- Active groups without a round for the next day in their zone, or for today while its time may be ahead.
 select g.tenant_id, g.id as group_id, null::bigint as round_id, null::timestamptz as at, g.id as place
 from rounds.groups g left join rounds.group_settings s on s.tenant_id = g.tenant_id and s.group_id = g.id
-join unnest(%(zones)s::text[], %(dates)s::date[]) d (zone, day) on d.zone = coalesce(s.zone, %(default_zone)s)
-where g.is_active and g.id > %(after_id)s and not exists (
-    select from rounds.daily_rounds r
-    where r.tenant_id = g.tenant_id and r.group_id = g.id and r.scheduled_for_local_date = d.day)
+where g.is_active and g.id > %(after_id)s and exists (
+    select from unnest(%(zones)s::text[], %(dates)s::date[], %(known_before)s::timestamptz[], %(walls)s::timestamp[])
+        d (zone, day, known_before, wall)
+    where d.zone = coalesce(s.zone, %(default_zone)s) and g.created_at < d.known_before
+      and d.day + coalesce(s.drop_time, %(default_time)s) > d.wall
+      and not exists (
+        select from rounds.daily_rounds r
+        where r.tenant_id = g.tenant_id and r.group_id = g.id and r.scheduled_for_local_date = d.day))
 order by g.id limit %(most)s;
 
 -- name: to_retime
@@ -55,8 +59,8 @@ where r.status = 'open' and r.close_at > ostinato.now() and r.close_at < ostinat
 
 -- name: begin_creation
 -- Which groups of a set need a round, under their locks.
-select * from rounds.begin_creation(%(ids)s, %(zones)s::text[], %(dates)s::date[], %(default_zone)s, %(default_time)s,
-                                    %(recent)s, %(wait)s);
+select * from rounds.begin_creation(%(ids)s, %(zones)s::text[], %(dates)s::date[], %(known_before)s::timestamptz[],
+    %(walls)s::timestamp[], %(default_zone)s, %(default_time)s, %(recent)s, %(wait)s);
 
 -- name: apply_creation
 -- Writes new rounds.
@@ -253,3 +257,25 @@ returning v.submission_id, v.member_id;
 -- How many votes each submission and each member has.
 select v.submission_id, v.member_id, count(*) as votes from rounds.votes v
 where v.round_id = %(round_id)s group by 1, 2 order by 3 desc, 1, 2 limit 1000;
+
+-- name: page_groups
+-- Groups of whoever looks, by name.
+select g.tenant_id, g.id, g.name, g.is_active, s.drop_time, s.zone,
+       (select count(*) from rounds.members m where m.tenant_id = g.tenant_id and m.group_id = g.id) as members
+from rounds.groups g left join rounds.group_settings s on s.tenant_id = g.tenant_id and s.group_id = g.id
+where (%(tenant_id)s::text is null or g.tenant_id = %(tenant_id)s)
+  and (%(group_id)s::bigint is null or g.id = %(group_id)s) and g.id > %(after)s
+order by g.id limit %(most)s;
+
+-- name: rounds_between
+-- The rounds of a group on some local days.
+select r.scheduled_for_local_date as day, r.status, r.open_at, r.zone, r.missed, r.opened_at, r.closed_at,
+       (select count(*) from rounds.submissions s where s.tenant_id = r.tenant_id and s.round_id = r.id) as submissions
+from rounds.daily_rounds r
+where r.group_id = %(group_id)s and r.scheduled_for_local_date between %(first)s and %(last)s
+order by r.scheduled_for_local_date;
+
+-- name: count_rounds
+-- Rounds that are scheduled or open, of whoever looks.
+select r.status, count(*) as rounds from rounds.daily_rounds r where r.status in ('scheduled', 'open')
+group by r.status order by r.status;

@@ -14,6 +14,7 @@ from typing import Any
 
 from ostinato.apps.watchfolder.ocr.engines import Engine, call_order
 from ostinato.apps.watchfolder.ocr.look import Look, look
+from ostinato.apps.watchfolder.readings import FIRST_PAGE, PAGE_HEIGHT, PAGE_WIDTH, RESULT_PAGE, TEXT
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.worker import Progress
 from ostinato.apps.watchfolder.utils import atomic_write_json
@@ -73,7 +74,9 @@ def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     if chars == 0:
         notes.append("no_text")
     folder = Path(task["folder"])
-    (folder / "text.txt").write_text("\f".join(texts), "utf-8", "replace")
+    (folder / TEXT).write_text("\f".join(texts), "utf-8", "replace")
+    draw_first_page(source, folder / FIRST_PAGE)
+    draw_first_page(part, folder / RESULT_PAGE)
     with part.open("rb+") as file:
         os.fsync(file.fileno())
     facts |= {"pages": pages, "pdfa": kind or _pdfa(part), "textChars": chars, "notes": notes}
@@ -115,6 +118,20 @@ def text_of(path: Path, report: Progress | None = None) -> list[str]:
         return texts
     finally:
         document.close()
+
+
+def draw_first_page(source: Path, target: Path) -> None:
+    """Draw the first page small, for people; a page that cannot be drawn has no picture, and that is no error."""
+    import pypdfium2 as pdfium  # noqa: PLC0415 - in worker processes only
+
+    with contextlib.suppress(Exception):
+        document = pdfium.PdfDocument(source)
+        try:
+            page = document[0]
+            scale = min(PAGE_WIDTH / page.get_width(), PAGE_HEIGHT / page.get_height())
+            page.render(scale=scale).to_pil().convert("RGB").save(target, "JPEG", quality=70)
+        finally:
+            document.close()
 
 
 def _only_pdfa(source: Path, part: Path) -> str | None:

@@ -10,6 +10,8 @@ grant update (ticked_at, metrics, problem) on watchfolder.folder to ostinato_wor
 grant insert, update on watchfolder.job, watchfolder.duplicate to ostinato_worker;
 grant update (state, action, decided_files, decided_by, decided_at, message) on watchfolder.duplicate
     to ostinato_tenant;
+grant select on watchfolder.reading to ostinato_worker, ostinato_tenant;
+grant insert, update on watchfolder.reading to ostinato_worker;
 grant delete on watchfolder.folder, watchfolder.job, watchfolder.duplicate to ostinato_worker;
 
 revoke execute on all functions in schema watchfolder from public, ostinato_worker, ostinato_tenant;

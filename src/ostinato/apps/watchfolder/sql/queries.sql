@@ -178,3 +178,54 @@ limit 10;
 -- name: start_watching
 -- Adds the job of a folder, unless it is there.
 select watchfolder.start_watching(%(tenant_id)s, %(folder_id)s, %(correlation_id)s);
+
+-- name: keep_reading
+-- Keeps what was read in a file, and the pictures of its first page.
+insert into watchfolder.reading (tenant_id, folder_id, job_key, body, first_page, result_page)
+values (%(tenant_id)s, %(folder_id)s, %(job_key)s, %(body)s, %(first_page)s, %(result_page)s)
+on conflict (tenant_id, folder_id, job_key) do update set body = excluded.body, first_page = excluded.first_page,
+    result_page = excluded.result_page, read_at = excluded.read_at;
+
+-- name: scans
+-- Files that were read or failed, the last changed first; with words, those in whose text or name they stand.
+select j.tenant_id, j.folder_id, f.name as folder, j.job_key, j.file_name, j.state, j.pages, j.changed_at,
+       coalesce(r.result_page, r.first_page) is not null as drawn
+from watchfolder.job j
+join watchfolder.folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id and f.removed_at is null
+left join watchfolder.reading r on (r.tenant_id, r.folder_id, r.job_key) = (j.tenant_id, j.folder_id, j.job_key)
+where (%(folder)s::text is null or f.name = %(folder)s)
+    and (%(words)s::text is null or r.words @@ websearch_to_tsquery('french', %(words)s)
+         or strpos(lower(j.file_name), lower(%(words)s)) > 0)
+    and (%(at)s::timestamptz is null or (j.changed_at, j.job_key) < (%(at)s::timestamptz, %(key)s))
+order by j.changed_at desc, j.job_key desc limit %(most)s;
+
+-- name: scan
+-- One file: what became of it, and what was read.
+select j.tenant_id, j.folder_id, f.name as folder, f.path, j.job_key, j.file_name, j.size_bytes, j.state, j.pages,
+       j.attempt_prep, j.attempt_ocr, j.error_code, j.message, j.result, j.created_at, j.changed_at, r.body,
+       r.first_page is not null as has_first, r.result_page is not null as has_result
+from watchfolder.job j
+join watchfolder.folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id and f.removed_at is null
+left join watchfolder.reading r on (r.tenant_id, r.folder_id, r.job_key) = (j.tenant_id, j.folder_id, j.job_key)
+where j.folder_id = %(folder_id)s and j.job_key = %(job_key)s;
+
+-- name: page_of
+-- The picture of a first page: of what came in, or of what came out.
+select case when %(side)s = 'first' then r.first_page else r.result_page end as picture from watchfolder.reading r
+where r.folder_id = %(folder_id)s and r.job_key = %(job_key)s;
+
+-- name: duplicates_to_decide
+-- What is held and waits for a person, oldest first.
+select d.tenant_id, d.folder_id, f.name as folder, d.job_key, d.files, d.existing, d.detected_at, d.message,
+       j.file_name, j.pages, j.changed_at, r.first_page is not null as has_first,
+       r.result_page is not null as has_result
+from watchfolder.duplicate d
+join watchfolder.folder f on f.tenant_id = d.tenant_id and f.id = d.folder_id and f.removed_at is null
+left join watchfolder.job j on (j.tenant_id, j.folder_id, j.job_key) = (d.tenant_id, d.folder_id, d.job_key)
+left join watchfolder.reading r on (r.tenant_id, r.folder_id, r.job_key) = (d.tenant_id, d.folder_id, d.job_key)
+where d.state = 'DUPLICATE_PENDING'
+order by d.detected_at, d.id limit 100;
+
+-- name: count_to_decide
+-- How many wait; it stops at a thousand.
+select count(*) from (select from watchfolder.duplicate d where d.state = 'DUPLICATE_PENDING' limit 1000) waiting;

@@ -33,9 +33,27 @@ set enable_mergejoin = off as $$
     select array(select distinct r.group_id from daily_rounds r where r.id = any ($1))
 $$;
 
--- Which of some groups need their round of the next day; `zones` and `dates` say which day that is in which zone.
+-- The prompts that a round of a group should not have again: those of the `recent` rounds before its day, the last one
+-- first, and then those of the rounds after it, which may still be given another.
+create function rounds.recent_prompts(tenant_id text, group_id bigint, day date, recent integer)
+returns bigint[] language sql stable
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+    select array(select o.source_prompt_id from daily_rounds o
+                 where o.tenant_id = $1 and o.group_id = $2 and o.source_prompt_id is not null
+                   and o.scheduled_for_local_date < $3
+                 order by o.scheduled_for_local_date desc limit $4)
+        || array(select o.source_prompt_id from daily_rounds o
+                 where o.tenant_id = $1 and o.group_id = $2 and o.source_prompt_id is not null
+                   and o.scheduled_for_local_date > $3
+                 order by o.scheduled_for_local_date)
+$$;
+
+-- Which rounds some groups need, by day. `zones` and `dates` say which days these are in which zone; a day is one for
+-- groups made before `known_before` whose drop time on it is after `walls`, on the wall clock: later than an hour ago,
+-- because the exact instants are Python's to compute.
 create function rounds.begin_creation(
-    group_ids bigint[], zones text[], dates date[], default_zone text, default_time time, recent integer, wait boolean
+    group_ids bigint[], zones text[], dates date[], known_before timestamptz[], walls timestamp[], default_zone text,
+    default_time time, recent integer, wait boolean
 ) returns table (tenant_id text, group_id bigint, local_date date, drop_time time, zone text, prompts bigint[],
                  recently bigint[])
 language plpgsql
@@ -49,15 +67,15 @@ begin
     select g.tenant_id, g.id, d.day, coalesce(s.drop_time, default_time), d.zone,
            array(select p.id from group_prompts p where p.tenant_id = g.tenant_id and p.group_id = g.id and p.is_active
                  order by p.id),
-           array(select r.source_prompt_id from daily_rounds r
-                 where r.tenant_id = g.tenant_id and r.group_id = g.id and r.source_prompt_id is not null
-                 order by r.scheduled_for_local_date desc limit recent)
+           rounds.recent_prompts(g.tenant_id, g.id, d.day, recent)
     from groups g left join group_settings s on s.tenant_id = g.tenant_id and s.group_id = g.id
-    join unnest(zones, dates) d (zone, day) on d.zone = coalesce(s.zone, default_zone)
+    join unnest(zones, dates, known_before, walls) d (zone, day, known_before, wall)
+      on d.zone = coalesce(s.zone, default_zone) and g.created_at < d.known_before
+        and d.day + coalesce(s.drop_time, default_time) > d.wall
     where g.id = any (v_groups) and g.is_active and not exists (
         select from daily_rounds r where r.tenant_id = g.tenant_id and r.group_id = g.id
           and r.scheduled_for_local_date = d.day)
-    order by g.id;
+    order by g.id, d.day;
 end
 $$;
 
@@ -107,8 +125,8 @@ set enable_mergejoin = off as $$
 $$;
 
 -- Which of some rounds are to be opened, or are open and still wait for a prompt. `prompt_id` is the one of its
--- creation, as long as it is active; without one, what there is to choose from, and what not: the prompts of the
--- `recent` rounds before it, and of those after it.
+-- creation, as long as it is active and, while there is another, not the one of the round before it, which may have got
+-- it in between; without one, what there is to choose from, and what not.
 create function rounds.begin_opening(round_ids bigint[], recent integer, wait boolean)
 returns table (round_id bigint, group_id bigint, status text, close_at timestamptz, prompt_id bigint, prompts bigint[],
     recently bigint[])
@@ -125,17 +143,19 @@ begin
            array(select a.id from group_prompts a
                  where p.id is null and a.tenant_id = r.tenant_id and a.group_id = r.group_id and a.is_active
                  order by a.id),
-           array(select o.source_prompt_id from daily_rounds o
-                 where p.id is null and o.tenant_id = r.tenant_id and o.group_id = r.group_id
-                   and o.source_prompt_id is not null and o.scheduled_for_local_date < r.scheduled_for_local_date
-                 order by o.scheduled_for_local_date desc limit recent)
-           -- The next day's round has its prompt already.
-           || array(select o.source_prompt_id from daily_rounds o
-                    where p.id is null and o.tenant_id = r.tenant_id and o.group_id = r.group_id
-                      and o.source_prompt_id is not null and o.scheduled_for_local_date > r.scheduled_for_local_date)
+           case when p.id is null then
+               rounds.recent_prompts(r.tenant_id, r.group_id, r.scheduled_for_local_date, recent)
+           else '{}' end
     from daily_rounds r
     left join group_prompts p on p.tenant_id = r.tenant_id and p.group_id = r.group_id and p.id = r.source_prompt_id
       and p.is_active
+      and (p.id is distinct from (
+               select o.source_prompt_id from daily_rounds o
+               where o.tenant_id = r.tenant_id and o.group_id = r.group_id and o.source_prompt_id is not null
+                 and o.scheduled_for_local_date < r.scheduled_for_local_date
+               order by o.scheduled_for_local_date desc limit 1)
+           or not exists (select from group_prompts a where a.tenant_id = r.tenant_id and a.group_id = r.group_id
+                            and a.is_active and a.id <> p.id))
     where r.id = any (round_ids) and r.group_id = any (v_groups)
       and (r.status = 'scheduled' and not r.stale and r.open_at <= v_now
            or r.status = 'open' and r.resolved_title is null and r.close_at > v_now)

@@ -1,0 +1,114 @@
+"""What people see of their scans: a gallery, both first pages of a duplicate, the PDF, and what was read."""
+
+import asyncio
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from ostinato.apps.watchfolder import readings
+from ostinato.apps.watchfolder.ocr.work import draw_first_page
+from ostinato.apps.watchfolder.readings import FIRST_PAGE, MOST_BYTES, MOST_LETTERS, RESULT_PAGE, TEXT
+from tests.apps.watchfolder.engine import Office
+from tests.apps.watchfolder.papers import text_pdf
+from tests.console.conftest import Console
+from tests.waiting import until_async
+
+CHOICE = re.compile(r'action="/console(/apps/watchfolder/do/decide)">(.*?)</form>', re.DOTALL)
+FIELD = re.compile(r'name="(\w+)" value="([^"]*)"')
+PICTURE = re.compile(r'<img src="/console([^"]+)"')
+
+
+def put(folder: Path, name: str, data: bytes) -> None:
+    (folder / f".{name}").write_bytes(data)
+    (folder / f".{name}").rename(folder / name)
+
+
+@pytest.mark.slow
+async def test_a_duplicate_is_decided_on_the_console_with_both_pages_before_one(office: Office) -> None:
+    """W-pages: a scan is found by its words, its PDF is served, and a person decides about its twin."""
+    folders = await office.make("courrier")
+    content = text_pdf("Facture des tuiles vernissées")
+    put(folders.incoming, "un.pdf", content)
+    console = Console(office.api)
+    clerk = await console.visitor("acme", "clerk", "reader", subject="carla")
+    reader = await console.visitor("acme", "reader", subject="rita")
+    stranger = await console.visitor("globex", "admin", subject="gus")
+    async with office.worker():
+        await office.jobs("courrier", "DONE", 1)
+        put(folders.incoming, "deux.pdf", content)
+        (held,) = await office.duplicates("courrier", "DUPLICATE_PENDING")
+
+        found = (await clerk.get("/apps/watchfolder/scans", q="tuile vernissée")).text
+        other = (await clerk.get("/apps/watchfolder/scans", q="moutarde")).text
+        ((folder_id,),) = await office.lab.rows("select id from watchfolder.folder")
+        asked = f"folder={folder_id}&job={held['job_key']}"
+        scan = (await clerk.get(f"/apps/watchfolder/scan?{asked}")).text
+        pdf = await clerk.get(f"/apps/watchfolder/file/pdf?{asked}")
+        inbox = (await clerk.get("/inbox")).text
+        pages = [await clerk.get(path.replace("&amp;", "&")) for path in PICTURE.findall(inbox)]
+        seen = [(await each.get(f"/apps/watchfolder/scan?{asked}")).status_code for each in (reader, stranger)]
+        taken = [(await each.get(f"/apps/watchfolder/file/pdf?{asked}")).status_code for each in (reader, stranger)]
+        (path, form), *_ = CHOICE.findall(inbox)
+        decided = await clerk.http.post(f"/console{path}", data=dict(FIELD.findall(form)))
+        await until_async(lambda: _is_there(folders.out / "deux.pdf"))
+        (applied,) = await office.duplicates("courrier", "APPLIED")
+
+    assert "un.pdf" in found
+    assert "un.pdf" not in other
+    assert "Facture des tuiles vernissées" in scan
+    assert pdf.content == (folders.results / f"{held['job_key']}.pdf").read_bytes()
+    assert pdf.headers["content-disposition"] == 'attachment; filename="un.pdf"'
+    assert "deux.pdf came again" in inbox
+    assert [(page.status_code, page.headers["content-type"]) for page in pages] == [(200, "image/jpeg")] * 2
+    assert (seen, taken) == ([403, 404], [403, 404])
+    assert decided.status_code == 303
+    assert (applied["decided_by"], applied["action"]) == ("carla", "USE_EXISTING_RESULT")
+    noted = await office.lab.rows("select verb, actor from ostinato_data.audit_entry where noun = 'watchfolder'")
+    assert noted == [("decide", "carla")]
+
+
+@pytest.mark.parametrize(
+    "asked", ["folder=1&job=../../etc/passwd", "folder=x&job=", f"folder=1&job={'a' * 64}__{'0' * 16}"]
+)
+async def test_no_part_of_a_path_is_the_caller_s(office: Office, asked: str) -> None:
+    clerk = await Console(office.api).visitor("acme", "clerk", "reader")
+
+    for file in ("pdf", "page"):
+        assert (await clerk.get(f"/apps/watchfolder/file/{file}?{asked}")).status_code in {404, 422}
+
+
+def test_what_a_worker_process_left_counts_only_if_it_is_what_it_should_be(tmp_path: Path) -> None:
+    assert readings.read(tmp_path) is None
+    (tmp_path / TEXT).write_bytes(b"a\0b\xff" + b"x" * MOST_LETTERS * 5)
+    (tmp_path / FIRST_PAGE).symlink_to("/etc/passwd")
+    (tmp_path / RESULT_PAGE).write_bytes(b"<svg onload=alert(1)>")
+
+    odd = readings.read(tmp_path)
+    (tmp_path / FIRST_PAGE).unlink()
+    os.mkfifo(tmp_path / FIRST_PAGE)
+    (tmp_path / RESULT_PAGE).write_bytes(b"\xff\xd8\xff" + b"x" * MOST_BYTES)
+    again = readings.read(tmp_path)
+
+    assert odd is not None
+    assert again is not None
+    assert odd.body.startswith("ab�")
+    assert len(odd.body) == MOST_LETTERS
+    assert (odd.first_page, odd.result_page, again.first_page, again.result_page) == (None,) * 4
+
+
+def test_the_first_page_is_drawn_small_and_a_broken_one_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "good.pdf").write_bytes(text_pdf("Bonjour", "Encore"))
+    (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")
+
+    draw_first_page(tmp_path / "good.pdf", tmp_path / FIRST_PAGE)
+    draw_first_page(tmp_path / "bad.pdf", tmp_path / RESULT_PAGE)
+
+    assert (tmp_path / FIRST_PAGE).read_bytes().startswith(b"\xff\xd8\xff")
+    assert (tmp_path / FIRST_PAGE).stat().st_size < MOST_BYTES
+    assert not (tmp_path / RESULT_PAGE).exists()
+
+
+async def _is_there(path: Path) -> bool:
+    return await asyncio.to_thread(path.is_file)
