@@ -23,6 +23,7 @@ from psycopg.rows import BaseRowFactory, TupleRow, tuple_row
 from psycopg.types.json import set_json_loads
 
 from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, NotFound
+from ostinato._core.db.foreign import AsyncpgConnection
 from ostinato._core.db.guard import CALL_SECONDS, Guard, ThreadGuard, is_open
 from ostinato._core.db.idle import lost
 from ostinato._core.db.pool import transaction
@@ -50,6 +51,8 @@ async def call(
 
     `_read` promises that it changes nothing, so a broken connection raises no `CommitUnknown`.
     """
+    if isinstance(conn, AsyncpgConnection):
+        return await conn.rows(numbered_text_of(function, tuple(params)), params.values())
     return await call_as(conn, tuple_row, function, _read=_read, _seconds=_seconds, _loads=None, **params)
 
 
@@ -173,8 +176,9 @@ def call_now(conn: psycopg.Connection[Any], function: str, /, **params: object) 
 
     When the server does not answer in time, the connection is closed and its transaction lost.
     """
-    with ThreadGuard(conn), conn.cursor(binary=True, row_factory=tuple_row) as cursor:
-        return cursor.execute(text_of(function, tuple(params)), params).fetchall()
+    # Not `conn.cursor`: the one of Django's connections writes parameters into the text.
+    with ThreadGuard(conn), psycopg.Cursor(conn, row_factory=tuple_row) as cursor:
+        return cursor.execute(text_of(function, tuple(params)), params, binary=True).fetchall()
 
 
 @lru_cache(maxsize=1024)
@@ -186,6 +190,17 @@ def text_of(function: str, names: tuple[str, ...]) -> bytes:
         sql.Identifier("ostinato", function), sql.SQL(", ").join(arguments)
     )
     return composed.as_bytes(None)
+
+
+@lru_cache(maxsize=64)
+def numbered_text_of(function: str, names: tuple[str, ...]) -> str:
+    """The same with numbered parameters, as asyncpg takes them: `select * from ostinato.f(a => $1, b => $2)`."""
+    _check(function, names)
+    arguments = [sql.SQL("{} => ${}").format(sql.Identifier(name), sql.Literal(n)) for n, name in enumerate(names, 1)]
+    composed = sql.SQL("select * from {}({})").format(
+        sql.Identifier("ostinato", function), sql.SQL(", ").join(arguments)
+    )
+    return composed.as_string(None)
 
 
 def _check(function: str, names: Sequence[str]) -> None:

@@ -5,14 +5,12 @@ The defaults notice a dead server in seconds instead of hours (`connect_timeout`
 trip (`guard.py`) notices a frozen server.
 """
 
-import asyncio
 import contextlib
 import logging
-import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
@@ -23,17 +21,18 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ostinato._core.base.errors import CommitUnknown, NotConfigured, OstinatoError
+from ostinato._core.base.errors import CommitUnknown, NotConfigured
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.vault import Vault
 from ostinato._core.db.guard import CALL_SECONDS, Guard, can_only_read, is_open
 from ostinato._core.db.idle import lost
 from ostinato._core.db.limit import StatementLimit, limited
-from ostinato._core.db.sqlstate import belongs_to_us, is_lost, is_transient, translate, translated
+from ostinato._core.db.sqlstate import belongs_to_us, is_lost, translate, translated
 
 log = get_logger("pool")
 
 T = TypeVar("T")
+
 
 DEFAULTS: dict[str, Any] = {
     "connect_timeout": 3,
@@ -82,22 +81,6 @@ class Connection(AsyncConnection[TupleRow]):
             return await super().wait(gen, *args, **options)
         with StatementLimit(self, self.statement_seconds):
             return await super().wait(gen, *args, **options)
-
-
-class Lender(Protocol):
-    """Something that lends connections: a `Client`, a tenant's client, or a pool."""
-
-    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A connection on which each call is committed at once."""
-
-
-Target = Lender | AsyncConnection[Any]
-"""Where a verb writes: a connection, in its transaction, or a lender of one for this call."""
-
-
-def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-    """The connection itself, or one that is lent."""
-    return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()
 
 
 def conninfo(url: str, role: str = "client") -> str:
@@ -354,30 +337,6 @@ async def _commit(conn: AsyncConnection[Any], block: AbstractAsyncContextManager
             raise
     if guard.unreplicated:
         raise unknown_commit("the wait for a synchronous standby was cancelled")
-
-
-async def retrying(
-    work: Callable[[], Awaitable[T]],
-    *,
-    attempts: int = 6,
-    base_seconds: float = 0.02,
-    cap_seconds: float = 1.0,
-    rng: random.Random | None = None,
-) -> T:
-    """Run a whole transaction, and retry it if it conflicted with another one.
-
-    Serialization failures, deadlocks, lock timeouts and functions that a migration has just
-    replaced are retried after a random pause that grows. Nothing else is.
-    """
-    rng = rng or random.Random()  # noqa: S311 - spreads attempts, guards nothing
-    for attempt in range(1, attempts + 1):
-        try:
-            return await work()
-        except (psycopg.Error, OstinatoError) as error:
-            if attempt == attempts or not is_transient(error):
-                raise
-        await asyncio.sleep(rng.uniform(0, min(cap_seconds, base_seconds * 2**attempt)))
-    raise AssertionError("unreachable")
 
 
 def _session(*, pooled: bool) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import AsyncConnection, sql
 
-from ostinato._core.base.errors import NotConfigured
+from ostinato._core.base.errors import NotConfigured, NotFound
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import translated
 
@@ -111,6 +111,42 @@ async def login(conn: AsyncConnection[Any]) -> Login:
     with translated():
         row = await (await conn.execute(statement(*FILE, "login"))).fetchone()
     return Login(*row) if row else Login("?", is_worker=False)
+
+
+async def grant_role(conn: AsyncConnection[Any], role: str) -> bool:
+    """Let the programs of a role call the verbs; returns whether they could not do so before."""
+    granted = sql.SQL(statement(*FILE, "grant_role")).format(role=sql.Identifier(role))
+    with translated():
+        if await _may_work(conn, role):
+            return False
+    try:
+        await conn.execute(granted)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise NotConfigured(
+            f"The connected role may not grant ostinato_worker to {role}.",
+            hint=f"Have an administrator run this:\n{granted.as_string(None)}",
+            role=role,
+        ) from error
+    with translated():
+        if not await _may_work(conn, role):
+            raise NotConfigured(
+                f"{role} is a member of ostinato_worker now, but does not inherit its rights.",
+                hint=f"Have an administrator run: alter role {sql.Identifier(role).as_string(None)} inherit;"
+                " from PostgreSQL 16 on the grant has to be made again after it.",
+                role=role,
+            )
+    return True
+
+
+async def _may_work(conn: AsyncConnection[Any], role: str) -> bool:
+    row = await (await conn.execute(statement(*FILE, "may_work"), {"role": role})).fetchone()
+    if row is None:
+        raise NotFound(
+            f"there is no role {role}",
+            hint=f"Create it, with a password of its own: create role {sql.Identifier(role).as_string(None)} login;",
+            role=role,
+        )
+    return bool(row[0])
 
 
 async def _refused(conn: AsyncConnection[Any]) -> NotConfigured:

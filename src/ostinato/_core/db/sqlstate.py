@@ -162,17 +162,28 @@ def translated() -> Iterator[None]:
 
 def _from_server(error: psycopg.Error) -> OstinatoError:
     state, said = error.sqlstate, _sentence(error)
-    if ours := by_sqlstate(state):
-        return ours(said, hint=error.diag.message_hint or None, **_values(error), sqlstate=state)
-    if state is None or is_lost(error):
+    if by_sqlstate(state) is None and (state is None or is_lost(error)):
         return _without_word(error, said, state)
+    if is_stale_plan(error):
+        return _in_the_way(said, state)
+    return translate_words(state, said, error.diag.message_hint, error.diag.message_detail)
+
+
+def translate_words(state: str | None, said: str, hint: str | None, detail: str | None) -> OstinatoError:
+    """Return our error for what a server said, whichever driver heard it."""
+    if ours := by_sqlstate(state):
+        return ours(said, hint=hint or None, **_values(detail), sqlstate=state)
     if state == IDLE:
         return left_idle()
-    if is_transient(error):
-        return DatabaseUnavailable(
-            f"Another transaction was in the way: {said}", hint="Run the whole transaction again.", sqlstate=state
-        )
-    return _by_state(state, said)
+    if state in TRANSIENT:
+        return _in_the_way(said, state)
+    return _by_state(state or "", said)
+
+
+def _in_the_way(said: str, state: str | None) -> OstinatoError:
+    return DatabaseUnavailable(
+        f"Another transaction was in the way: {said}", hint="Run the whole transaction again.", sqlstate=state
+    )
 
 
 def _by_state(state: str, said: str) -> OstinatoError:
@@ -215,8 +226,7 @@ def _sentence(error: psycopg.Error) -> str:
     return (error.diag.message_primary or str(error)).strip()
 
 
-def _values(error: psycopg.Error) -> dict[str, object]:
-    detail = error.diag.message_detail
+def _values(detail: str | None) -> dict[str, object]:
     if not detail:
         return {}
     try:

@@ -11,3 +11,7 @@ select pg_catalog.set_config('idle_in_transaction_session_timeout', %(limit)s, t
 -- name: listen
 -- Subscribes to the doorbell.
 listen {channel};
+
+-- name: begin
+-- Does nothing: a library begins its transaction with the first statement that it sends itself.
+select;

@@ -7,7 +7,7 @@ select w.name,
        coalesce(r.rolsuper or r.rolbypassrls, false) as too_strong,
        -- Since PostgreSQL 16 a member may act as the role only with the option SET.
        case when r.oid is null then false
-            -- Only who can mend it is told: for everything but clients that work for tenants it does not matter.
+            -- Reported only to a role that can fix it: it matters to clients that work for tenants, and to no others.
             when w.name = 'ostinato_tenant' then not m.rolsuper
                 or coalesce(pg_catalog.pg_has_role(k.oid, r.oid, 'member')
                             and pg_catalog.pg_has_role(a.oid, r.oid, 'member'), false)
@@ -63,8 +63,8 @@ begin
             execute pg_catalog.format('alter role %I nosuperuser nobypassrls', v_role);
         end if;
     end loop;
-    -- Timeouts sit on the roles because a pooler drops the options of a connection. Whoever set some already keeps
-    -- them.
+    -- Timeouts sit on the roles because a pooler drops the options of a connection. Those that are
+    -- set already stay.
     foreach v_role in array array['ostinato_worker', 'ostinato_tenant', 'ostinato_api'] loop
         if not exists (
             select from pg_catalog.pg_db_role_setting where setrole = v_role::regrole and setdatabase = 0
@@ -86,7 +86,7 @@ begin
             execute pg_catalog.format('grant ostinato_tenant to %I', v_role);
         end if;
     end loop;
-    -- Since PostgreSQL 16 whoever makes a role may grant it, to itself for example, but not act as it at once.
+    -- Since PostgreSQL 16 the maker of a role may grant it, to itself for example, but not act as it at once.
     if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
         v_acts := pg_catalog.pg_has_role(current_user, 'ostinato_owner', 'set');
     else
@@ -130,3 +130,11 @@ create schema ostinato_internal authorization ostinato_owner;
 create schema ostinato_data authorization ostinato_owner;
 grant ostinato_tenant to ostinato_worker, ostinato_api;
 grant ostinato_owner to {admin};
+
+-- name: may_work
+-- Whether there is a role of this name, and whether it acts as a worker without asking (no row: there is none).
+select pg_catalog.pg_has_role(r.oid, 'ostinato_worker', 'usage') from pg_catalog.pg_roles r where r.rolname = %(role)s;
+
+-- name: grant_role
+-- Lets the programs of a role add jobs, emit events and call the other verbs, for every tenant.
+grant ostinato_worker to {role};

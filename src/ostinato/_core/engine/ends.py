@@ -1,0 +1,41 @@
+"""How a job ended: what callers who wait for it are told. The logic is in `sql/functions/ends.sql`."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from psycopg import AsyncConnection
+
+from ostinato._core.base.enderrors import JobCancelled, JobFailed
+from ostinato._core.db.call import call
+
+CHANNEL = "ostinato_ends"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a job."""
+
+    job_id: int
+    state: Literal["done", "dead", "cancelled"]
+    result: Any
+    """What the handler returned by `Done(result)`."""
+    error: Any
+    """What the last attempt raised, or why it was cancelled; None for a job that is done."""
+
+    def value(self) -> Any:  # noqa: ANN401 - whatever the handler returned
+        """The result of a job that is done.
+
+        Raises `JobFailed` or `JobCancelled` for one that is not.
+        """
+        if self.state == "done":
+            return self.result
+        told = self.error or {}
+        said = told.get("message") or told.get("reason") or self.state
+        ended, verb = (JobFailed, "failed") if self.state == "dead" else (JobCancelled, "was cancelled")
+        raise ended(f"job {self.job_id} {verb}: {said}", job_id=self.job_id, error=self.error)
+
+
+async def watch(conn: AsyncConnection[Any], job_id: int, seconds: float) -> End | None:
+    """Return how a job ended; None while it has not, and then its end rings for some seconds."""
+    rows = await call(conn, "watch_job", job_id=job_id, seconds=seconds)
+    return End(job_id, *rows[0]) if rows else None
