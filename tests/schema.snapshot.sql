@@ -35,7 +35,9 @@ CREATE TYPE ostinato_data.alert_line AS (
 	remedy text,
 	evaluated_at timestamp with time zone,
 	failures integer,
-	error text
+	error text,
+	message_one text,
+	silenced_until timestamp with time zone
 );
 ALTER TYPE ostinato_data.alert_line OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.api_key_line AS (
@@ -83,6 +85,27 @@ CREATE TYPE ostinato_data.batch AS (
 	cursor text
 );
 ALTER TYPE ostinato_data.batch OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.bulk_line AS (
+	id bigint,
+	verb text,
+	state text,
+	tenant_id text,
+	filter json,
+	matching bigint,
+	capped boolean,
+	done bigint,
+	refused bigint,
+	failed bigint,
+	canary boolean,
+	stage smallint,
+	watched bigint,
+	actor text,
+	reason text,
+	note text,
+	created_at timestamp with time zone,
+	finished_at timestamp with time zone
+);
+ALTER TYPE ostinato_data.bulk_line OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.claimed_job AS (
 	job_id bigint,
 	attempt integer,
@@ -120,6 +143,18 @@ CREATE TYPE ostinato_data.held_job AS (
 	claimed_at timestamp with time zone
 );
 ALTER TYPE ostinato_data.held_job OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.job_filter AS (
+	queue text,
+	kind text,
+	tenant_id text,
+	correlation_id text,
+	signature text,
+	since timestamp with time zone,
+	until timestamp with time zone,
+	args jsonb,
+	text text
+);
+ALTER TYPE ostinato_data.job_filter OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.lanes AS (
 	looked_up_at timestamp with time zone,
 	cost interval,
@@ -226,6 +261,11 @@ CREATE FUNCTION ostinato.accept_webhook(source text, message_id text, keep_secon
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.acknowledge_alert(name text, label text DEFAULT NULL::text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.acknowledge_alert(name text, label text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision DEFAULT NULL::double precision, job_id bigint DEFAULT NULL::bigint, job_attempt integer DEFAULT NULL::integer, tenant_id text DEFAULT NULL::text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -295,6 +335,11 @@ CREATE FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attem
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100, preview boolean DEFAULT false) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, job_id bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers json DEFAULT NULL::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -325,6 +370,11 @@ CREATE FUNCTION ostinato.close_pass(pass_id bigint) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.close_pass(pass_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.close_portals(tenant_id text DEFAULT NULL::text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.close_portals(tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.close_session(session_id bigint, tenant_id text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -361,6 +411,12 @@ CREATE FUNCTION ostinato.count_sealed(entity text, "column" text) RETURNS TABLE(
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.count_sealed(entity text, "column" text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.count_states(machine text, most integer DEFAULT 1000, sample integer DEFAULT 10000) RETURNS TABLE(entity text, state text, count bigint, capped boolean)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.count_states(machine text, most integer, sample integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text DEFAULT NULL::text, expires_seconds double precision DEFAULT NULL::double precision, replaces bigint DEFAULT NULL::bigint) RETURNS ostinato_data.api_key_line
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -405,6 +461,11 @@ CREATE FUNCTION ostinato.dispatch_events(most integer DEFAULT 1000) RETURNS TABL
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.dispatch_events(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.drain_worker(worker_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.drain_worker(worker_id uuid) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.drop_subscription(name text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -531,11 +592,28 @@ CREATE FUNCTION ostinato.find_dead_letters(queue text DEFAULT NULL::text, kind t
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.find_session(hash bytea) RETURNS SETOF ostinato_data.session_line
+CREATE TABLE ostinato_data.session (
+    id bigint NOT NULL,
+    hash bytea NOT NULL,
+    tenant_id text COLLATE pg_catalog."C",
+    subject text NOT NULL,
+    roles text[] NOT NULL,
+    key_id bigint,
+    ends_at timestamp with time zone,
+    is_ticket boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT session_hash_check CHECK ((octet_length(hash) = 32))
+)
+WITH (fillfactor='80');
+ALTER TABLE ONLY ostinato_data.session FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.session OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.find_sessions(hashes bytea[]) RETURNS SETOF ostinato_data.session
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.find_session(hash bytea) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.find_sessions(hashes bytea[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text DEFAULT NULL::text, states text[] DEFAULT NULL::text[], since timestamp with time zone DEFAULT NULL::timestamp with time zone, event_ids text[] DEFAULT NULL::text[], ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -570,9 +648,6 @@ ALTER FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) OWN
 CREATE FUNCTION ostinato.hasten_jobs(job_ids bigint[]) RETURNS TABLE(job_id bigint, queue text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.hasten_jobs(job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.heal_lanes() RETURNS integer
@@ -654,6 +729,16 @@ CREATE FUNCTION ostinato.list_audit(actor text DEFAULT NULL::text, verb text DEF
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_bulk_refusals(bulk_id bigint, after bigint DEFAULT 0, most integer DEFAULT 100) RETURNS TABLE(job_id bigint, reason text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_bulk_refusals(bulk_id bigint, after bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_bulks(bulk_id bigint DEFAULT NULL::bigint, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS SETOF ostinato_data.bulk_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_bulks(bulk_id bigint, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_buried(subscription text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(subscription text, job_id bigint, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text, attempt integer, buried_at timestamp with time zone, reason text, signature text, error json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -695,12 +780,12 @@ CREATE FUNCTION ostinato.list_fires(name text, tenant_id text DEFAULT NULL::text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_firings(name text DEFAULT NULL::text, tenant text DEFAULT NULL::text, open boolean DEFAULT false, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamp with time zone, fired_at timestamp with time zone, resolved_at timestamp with time zone, value double precision, worst double precision, message text, details text)
+CREATE FUNCTION ostinato.list_firings(name text DEFAULT NULL::text, tenant text DEFAULT NULL::text, open boolean DEFAULT false, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamp with time zone, fired_at timestamp with time zone, resolved_at timestamp with time zone, value double precision, worst double precision, message text, details text, acknowledged_at timestamp with time zone, acknowledged_by text, silenced_until timestamp with time zone, template text, template_one text, places text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) RETURNS SETOF record
+CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, ids bigint[] DEFAULT NULL::bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -709,7 +794,7 @@ CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT qu
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS …;
-ALTER FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -760,11 +845,23 @@ CREATE FUNCTION ostinato.list_sessions(tenant_id text DEFAULT NULL::text, most i
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_sessions(tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_silences(name text DEFAULT NULL::text) RETURNS TABLE(alert text, label text, until timestamp with time zone, reason text, silenced_by text, silenced_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_silences(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_subscriptions() RETURNS TABLE(name text, types text[], tenant_id text, kind text, on_poison text, paused boolean, "position" bigint, behind bigint, waiting bigint, held bigint, buried bigint, lag_seconds double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_subscriptions() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_tenants(after text DEFAULT ''::text, most integer DEFAULT 50) RETURNS TABLE(tenant_id text, keys bigint, last_used_at timestamp with time zone, endpoints bigint)
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.list_tenants(after text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer, skip text[] DEFAULT '{}'::text[]) RETURNS TABLE(place text, bound text[], value text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -827,6 +924,16 @@ CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 500, endpoints integ
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.move_job(job_id bigint, run_at timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.move_job(job_id bigint, run_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.move_schedule(name text, cron text, zone text DEFAULT 'UTC'::text, gap text DEFAULT NULL::text, overlap text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.move_schedule(name text, cron text, zone text, gap text, overlap text, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.move_test_clock(by interval) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -887,6 +994,11 @@ CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.open_portal(hash bytea, seconds double precision DEFAULT 3600, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint DEFAULT NULL::bigint, ticket_seconds double precision DEFAULT NULL::double precision, ends_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS ostinato_data.session_line
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -897,11 +1009,16 @@ CREATE FUNCTION ostinato.own_alerts() RETURNS SETOF ostinato_data.alert_line
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_alerts() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_firings(name text DEFAULT NULL::text, open boolean DEFAULT false, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamp with time zone, fired_at timestamp with time zone, resolved_at timestamp with time zone, value double precision, worst double precision, message text, details text)
+CREATE FUNCTION ostinato.own_firings(name text DEFAULT NULL::text, open boolean DEFAULT false, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamp with time zone, fired_at timestamp with time zone, resolved_at timestamp with time zone, value double precision, worst double precision, message text, details text, acknowledged_at timestamp with time zone, acknowledged_by text, silenced_until timestamp with time zone, template text, template_one text, places text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_signal_job(job_id bigint, payload anycompatible DEFAULT NULL::json) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_signal_job(job_id bigint, payload anycompatible) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.pause_queue(name text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -930,6 +1047,11 @@ CREATE FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes in
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.preview_bulk(verb text, state text DEFAULT NULL::text, filter anycompatible DEFAULT NULL::json, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.preview_bulk(verb text, state text, filter anycompatible, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.preview_fires(cron text DEFAULT NULL::text, at_time text DEFAULT NULL::text, weekdays text[] DEFAULT NULL::text[], at text DEFAULT NULL::text, zone text DEFAULT 'UTC'::text, gap text DEFAULT NULL::text, overlap text DEFAULT NULL::text, n integer DEFAULT 5, after timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, utc_offset text, note text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -993,6 +1115,13 @@ CREATE FUNCTION ostinato.queue_rates(since timestamp with time zone, until times
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.queue_shares(queue text, cap integer DEFAULT 1000, most integer DEFAULT 50) RETURNS TABLE(tenant_id text, waiting bigint, running bigint, capped boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.queue_shares(queue text, cap integer, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.recompute_schedules(zones text[] DEFAULT NULL::text[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1143,6 +1272,11 @@ CREATE FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text DEFAULT NU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.ring_at_commit(queue text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.ring_at_commit(queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.ring_doorbell(queue text, softly boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1158,6 +1292,16 @@ CREATE FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text, secret_hint text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.run_bulk(bulk_id bigint, OUT state text, OUT waiting boolean, OUT done bigint, OUT refused bigint, OUT matching bigint, OUT capped boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.run_bulk(bulk_id bigint, OUT state text, OUT waiting boolean, OUT done bigint, OUT refused bigint, OUT matching bigint, OUT capped boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.run_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.run_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.sample_metrics(every interval DEFAULT '00:00:15'::interval) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1180,6 +1324,11 @@ CREATE FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attemp
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.search_jobs(state text DEFAULT NULL::text, filter anycompatible DEFAULT NULL::json, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, OUT ids bigint[], OUT next bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.search_jobs(state text, filter anycompatible, before bigint, most integer, OUT ids bigint[], OUT next bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.secret_jobs(after bigint, most integer) RETURNS TABLE(job_id bigint, tenant_id text, kind text, args text, secret_args text[], upto bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1247,6 +1396,11 @@ CREATE FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible DEFAULT
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.silence_alert(name text, until timestamp with time zone, reason text, label text DEFAULT NULL::text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.silence_alert(name text, until timestamp with time zone, reason text, label text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1269,11 +1423,21 @@ CREATE FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], atte
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.start_bulk(verb text, state text DEFAULT NULL::text, filter anycompatible DEFAULT NULL::json, canary boolean DEFAULT false, reason text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.start_bulk(verb text, state text, filter anycompatible, canary boolean, reason text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.stop_bulk(bulk_id bigint) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.stop_bulk(bulk_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.subject(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -1320,6 +1484,11 @@ CREATE FUNCTION ostinato.unrun_kinds() RETURNS TABLE(queue text, kind text, jobs
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.unrun_kinds() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.unsilence_alert(name text, label text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.unsilence_alert(name text, label text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.upcoming_schedules(tenant_id text DEFAULT NULL::text, most integer DEFAULT 10) RETURNS TABLE(tenant_id text, name text, kind text, zone text, next_at timestamp with time zone, slot_local timestamp without time zone)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1385,6 +1554,11 @@ CREATE FUNCTION ostinato.watch_failed_alerts(names text[], every interval, secon
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.watch_job(job_id bigint, seconds double precision DEFAULT 60) RETURNS TABLE(state text, result json, error json)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.watch_job(job_id bigint, seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
@@ -1480,6 +1654,7 @@ CREATE TABLE ostinato_data.alert (
     evaluated_at timestamp with time zone,
     failures integer DEFAULT 0 NOT NULL,
     error text,
+    message_one text,
     CONSTRAINT alert_check CHECK (((figure IS NULL) <> (function IS NULL))),
     CONSTRAINT alert_check1 CHECK (
 CASE comparison
@@ -1534,6 +1709,42 @@ CREATE FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at tim
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.bulk (
+    id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    cursor bigint,
+    matching bigint NOT NULL,
+    done bigint DEFAULT 0 NOT NULL,
+    refused bigint DEFAULT 0 NOT NULL,
+    failed bigint DEFAULT 0 NOT NULL,
+    key_id bigint,
+    place smallint DEFAULT 1 NOT NULL,
+    stage smallint DEFAULT 0 NOT NULL,
+    canary boolean NOT NULL,
+    capped boolean NOT NULL,
+    tenant_id text COLLATE pg_catalog."C",
+    verb text NOT NULL COLLATE pg_catalog."C",
+    state text DEFAULT 'running'::text NOT NULL COLLATE pg_catalog."C",
+    states text[] NOT NULL,
+    actor text NOT NULL,
+    actor_type text NOT NULL COLLATE pg_catalog."C",
+    reason text,
+    note text,
+    filter json NOT NULL,
+    watched bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    attempts integer[] DEFAULT '{}'::integer[] NOT NULL,
+    CONSTRAINT bulk_state_check CHECK ((state = ANY (ARRAY['running'::text, 'stopped'::text, 'halted'::text, 'done'::text]))),
+    CONSTRAINT bulk_verb_check CHECK ((verb = ANY (ARRAY['cancel'::text, 'retry'::text, 'discard'::text, 'redrive'::text])))
+)
+WITH (fillfactor='70');
+ALTER TABLE ONLY ostinato_data.bulk FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.bulk OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.apply_bulk(b ostinato_data.bulk, ids bigint[]) RETURNS ostinato_data.bulk
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.apply_bulk(b ostinato_data.bulk, ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) RETURNS boolean
     LANGUAGE sql
     AS …;
@@ -1543,6 +1754,14 @@ CREATE FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.bulk_batch() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.bulk_batch() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.bulk_states(verb text, state text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.bulk_states(verb text, state text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[] DEFAULT NULL::bigint[], after bigint DEFAULT 0) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1558,6 +1777,11 @@ CREATE FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) RETURNS
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.cancelled_jobs(ids bigint[], reason text) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.cancelled_jobs(ids bigint[], reason text) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.machine_table (
     entity text NOT NULL COLLATE pg_catalog."C",
     machine text NOT NULL COLLATE pg_catalog."C",
@@ -1824,6 +2048,10 @@ CREATE FUNCTION ostinato_internal.cron_number(word text, low integer, names text
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.death_seconds() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.death_seconds() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.deferral_cap() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -1872,6 +2100,11 @@ CREATE FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotenc
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.discarded_jobs(ids bigint[], reason text) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.discarded_jobs(ids bigint[], reason text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.dispatch_deliveries(subscription text, most integer DEFAULT 1000) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1906,6 +2139,10 @@ CREATE FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription, after bigint, most integer, OUT made integer, OUT reached bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.doubt_factor() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.doubt_factor() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text) RETURNS text[]
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1944,6 +2181,34 @@ CREATE FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_loca
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.alert_firing (
+    id bigint NOT NULL,
+    alert text NOT NULL COLLATE pg_catalog."C",
+    label text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    severity text NOT NULL COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    fired_at timestamp with time zone,
+    good_since timestamp with time zone,
+    resolved_at timestamp with time zone,
+    value double precision NOT NULL,
+    worst double precision NOT NULL,
+    message text NOT NULL,
+    details json NOT NULL,
+    acknowledged_at timestamp with time zone,
+    acknowledged_by text,
+    owed text COLLATE pg_catalog."C",
+    CONSTRAINT alert_firing_check CHECK (((fired_at IS NOT NULL) OR (resolved_at IS NULL))),
+    CONSTRAINT alert_firing_owed_check CHECK ((owed = ANY (ARRAY['fired'::text, 'resolved'::text])))
+)
+WITH (fillfactor='50');
+ALTER TABLE ONLY ostinato_data.alert_firing FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.alert_firing OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.emit_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.emit_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[] DEFAULT NULL::bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2046,6 +2311,11 @@ CREATE FUNCTION ostinato_internal.find_machine_table(machine text, entity text, 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.find_machine_table(machine text, entity text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.find_own_alert(name text) RETURNS ostinato_data.alert
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.find_own_alert(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2062,25 +2332,6 @@ CREATE FUNCTION ostinato_internal.find_schedule(name text, tenant_id text DEFAUL
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.find_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.alert_firing (
-    id bigint NOT NULL,
-    alert text NOT NULL COLLATE pg_catalog."C",
-    label text NOT NULL COLLATE pg_catalog."C",
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    severity text NOT NULL COLLATE pg_catalog."C",
-    since timestamp with time zone NOT NULL,
-    fired_at timestamp with time zone,
-    good_since timestamp with time zone,
-    resolved_at timestamp with time zone,
-    value double precision NOT NULL,
-    worst double precision NOT NULL,
-    message text NOT NULL,
-    details json NOT NULL,
-    CONSTRAINT alert_firing_check CHECK (((fired_at IS NOT NULL) OR (resolved_at IS NULL)))
-)
-WITH (fillfactor='50');
-ALTER TABLE ONLY ostinato_data.alert_firing FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.alert_firing OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) RETURNS SETOF ostinato_data.alert_change
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2099,6 +2350,16 @@ CREATE FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fire_slots(schedule_id bigint, ats timestamp with time zone[], of_tenant text) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.fire_slots(schedule_id bigint, ats timestamp with time zone[], of_tenant text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fire_slots_of(schedule_id bigint, ats timestamp with time zone[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.fire_slots_of(schedule_id bigint, ats timestamp with time zone[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.first_id(at timestamp with time zone) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -2162,6 +2423,10 @@ CREATE FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) RETURNS te
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.has_args(args json, wanted jsonb) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.has_args(args json, wanted jsonb) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.has_unsequenced() RETURNS boolean
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2169,28 +2434,19 @@ CREATE FUNCTION ostinato_internal.has_unsequenced() RETURNS boolean
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.has_unsequenced() OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.session (
-    id bigint NOT NULL,
-    hash bytea NOT NULL,
-    tenant_id text COLLATE pg_catalog."C",
-    subject text NOT NULL,
-    roles text[] NOT NULL,
-    key_id bigint,
-    ends_at timestamp with time zone,
-    is_ticket boolean DEFAULT false NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    seen_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT session_hash_check CHECK ((octet_length(hash) = 32))
-)
-WITH (fillfactor='80');
-ALTER TABLE ONLY ostinato_data.session FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.session OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.hastened_jobs(job_ids bigint[]) RETURNS TABLE(job_id bigint, queue text)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.hastened_jobs(job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint, claim_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2262,6 +2518,10 @@ CREATE FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, e
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_guilty(job_id bigint, counted integer, max_crashes integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_guilty(job_id bigint, counted integer, max_crashes integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql
     AS …;
@@ -2330,6 +2590,11 @@ CREATE FUNCTION ostinato_internal.job_damage(job_id bigint) RETURNS text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.job_damage(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.job_filter_of(filter json) RETURNS ostinato_data.job_filter
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.job_filter_of(filter json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.job_summaries(ids bigint[]) RETURNS TABLE(id bigint, kind text, queue text, tenant_id text, correlation_id text, priority smallint, state text, attempt integer, failures integer, crashes integer, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, error text, reason text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2369,6 +2634,11 @@ CREATE FUNCTION ostinato_internal.latency_bounds() RETURNS double precision[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.latency_bounds() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.leads_to_state(entity text, state_column text, tenant_column text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.leads_to_state(entity text, state_column text, tenant_column text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2528,6 +2798,11 @@ CREATE FUNCTION ostinato_internal.most_poor_look_ups() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.most_poor_look_ups() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.move_job(job_id bigint, run_at timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.move_job(job_id bigint, run_at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2568,6 +2843,18 @@ CREATE FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n in
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.next_tenant(after text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.next_tenant(after text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.note_fault(part text, state text, message text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2642,6 +2929,11 @@ CREATE FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lan
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.others_die(job_id bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.others_die(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2667,6 +2959,15 @@ CREATE FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_filter_tenant(asked text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.own_filter_tenant(asked text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_fire_slots(schedule_id bigint, ats timestamp with time zone[]) RETURNS bigint[]
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_fire_slots(schedule_id bigint, ats timestamp with time zone[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer) RETURNS SETOF bigint
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2687,6 +2988,11 @@ CREATE FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) RETURNS SETOF osti
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_label(declared ostinato_data.alert, label text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_label(declared ostinato_data.alert, label text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_lanes() RETURNS TABLE(queue text, priority smallint, tenant_id text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2697,16 +3003,46 @@ CREATE FUNCTION ostinato_internal.own_limits(job_id bigint) RETURNS SETOF ostina
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_limits(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_move_job(job_id bigint, run_at timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_move_job(job_id bigint, run_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) RETURNS record
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_restart_job(job_id bigint, from_step text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_restart_job(job_id bigint, from_step text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_retry_job(job_id bigint) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_retry_job(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_searched_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, OUT ids bigint[], OUT next bigint) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_searched_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, OUT ids bigint[], OUT next bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_stop_bulk(bulk_id bigint) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_stop_bulk(bulk_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_tenant() RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -2792,11 +3128,25 @@ CREATE FUNCTION ostinato_internal.poor_look_up() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.poor_look_up() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.portal_tenant(tenant_id text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.portal_tenant(tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.position_at(at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.position_at(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.preview_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.preview_cap() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.prune_default(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2819,6 +3169,10 @@ CREATE FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zon
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.public_filter(f ostinato_data.job_filter) RETURNS json
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.public_filter(f ostinato_data.job_filter) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.put_behind(job_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2933,11 +3287,30 @@ CREATE FUNCTION ostinato_internal.record(verb text, noun text, target text DEFAU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.record_bulk(bulk_id bigint, job_ids bigint[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.record_bulk(bulk_id bigint, job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.redriven_jobs(ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.redriven_jobs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refusal_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.refusal_cap() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refusal_of(verb text, job_id bigint) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.refusal_of(verb text, job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_behind(job_id bigint) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -2989,6 +3362,10 @@ CREATE FUNCTION ostinato_internal.refuse_unknown(job_id bigint) RETURNS void
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_unknown(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_unknown_bulk(bulk_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_unknown_bulk(bulk_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.rehold_unique_key(job_id bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3054,16 +3431,31 @@ CREATE FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigi
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.restart_job(job_id bigint, from_step text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.restart_job(job_id bigint, from_step text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.retried_jobs(ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.retried_jobs(ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.retry_job(job_id bigint) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.retry_job(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.ring_ends(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.ring_ends(job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) RETURNS text
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3109,6 +3501,26 @@ CREATE FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.search_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.search_cap() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.search_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean DEFAULT false, below bigint DEFAULT NULL::bigint, OUT ids bigint[], OUT next bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.search_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean, below bigint, OUT ids bigint[], OUT next bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.search_window(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.search_window(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.seen_series(step integer, since timestamp with time zone, until timestamp with time zone, for_queue text, for_kind text, for_tenant text) RETURNS TABLE(at timestamp with time zone, queue text, kind text, first bigint, done bigint, failed bigint, dead bigint, run_seconds double precision, latency bigint[])
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3191,6 +3603,11 @@ CREATE FUNCTION ostinato_internal.short_json(value json, longest integer) RETURN
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.short_json(value json, longest integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.silenced_until(alert text, label text, at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.silenced_until(alert text, label text, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer DEFAULT 10, OUT who text, OUT holders json) RETURNS record
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3208,6 +3625,11 @@ CREATE FUNCTION ostinato_internal.small_claim() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.small_claim() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3228,6 +3650,11 @@ CREATE FUNCTION ostinato_internal.step_position(job_id bigint, step text) RETURN
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.step_position(job_id bigint, step text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.stop_bulk(bulk_id bigint, of_tenant text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.stop_bulk(bulk_id bigint, of_tenant text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.stop_upkeep() RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3333,11 +3760,11 @@ CREATE FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) RETURNS TABLE(j
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) RETURNS bigint
-    LANGUAGE sql
+CREATE FUNCTION ostinato_internal.tell_owed(name text, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.tell_owed(name text, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.tenant_filter(asked text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -3470,6 +3897,11 @@ CREATE FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) RETURNS ostinato_data.bulk
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.webhook_retry() RETURNS json
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -3618,6 +4050,17 @@ CREATE VIEW ostinato.events_outbox WITH (security_invoker='true') AS
    FROM (ostinato_data.event e
      LEFT JOIN ostinato_data.event_log l ON ((l.event_id = e.id)));
 ALTER VIEW ostinato.events_outbox OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.alert_silence (
+    id bigint NOT NULL,
+    alert text NOT NULL COLLATE pg_catalog."C",
+    label text COLLATE pg_catalog."C",
+    until timestamp with time zone NOT NULL,
+    reason text NOT NULL,
+    silenced_by text NOT NULL,
+    silenced_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.alert_silence FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.alert_silence OWNER TO ostinato_owner;
 ALTER TABLE ostinato_data.api_key ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
     SEQUENCE NAME ostinato_data.api_key_id_seq
     START WITH 1
@@ -3679,6 +4122,14 @@ CREATE SEQUENCE ostinato_data.audit_id_seq
     CACHE 1
     CYCLE;
 ALTER SEQUENCE ostinato_data.audit_id_seq OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.bulk_refusal (
+    bulk_id bigint NOT NULL,
+    job_id bigint NOT NULL,
+    tenant_id text COLLATE pg_catalog."C",
+    reason text NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.bulk_refusal FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.bulk_refusal OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.cancel_request (
     job_id bigint NOT NULL,
     requested_at timestamp with time zone NOT NULL,
@@ -3726,6 +4177,14 @@ CREATE TABLE ostinato_data.dead_letter (
 );
 ALTER TABLE ONLY ostinato_data.dead_letter FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.dead_letter OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.death (
+    worker_id uuid NOT NULL,
+    died_at timestamp with time zone NOT NULL,
+    begun bigint[] NOT NULL,
+    alone boolean NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.death FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.death OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.deferral (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
@@ -3887,6 +4346,13 @@ CREATE TABLE ostinato_data.job_wake (
 );
 ALTER TABLE ONLY ostinato_data.job_wake FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_wake OWNER TO ostinato_owner;
+CREATE UNLOGGED TABLE ostinato_data.job_watch (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    job_id bigint NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.job_watch FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.job_watch OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.kind (
     name text NOT NULL COLLATE pg_catalog."C",
     queue text NOT NULL COLLATE pg_catalog."C",
@@ -4286,7 +4752,8 @@ CREATE TABLE ostinato_data.worker (
     contract integer NOT NULL,
     queues text[] NOT NULL,
     kinds text[] NOT NULL,
-    blocked_by text
+    blocked_by text,
+    drain_asked_at timestamp with time zone
 )
 WITH (fillfactor='50');
 ALTER TABLE ONLY ostinato_data.worker FORCE ROW LEVEL SECURITY;
@@ -4305,6 +4772,10 @@ ALTER TABLE ONLY ostinato_data.alert_firing
     ADD CONSTRAINT alert_firing_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.alert
     ADD CONSTRAINT alert_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY ostinato_data.alert_silence
+    ADD CONSTRAINT alert_silence_alert_label_key UNIQUE NULLS NOT DISTINCT (alert, label);
+ALTER TABLE ONLY ostinato_data.alert_silence
+    ADD CONSTRAINT alert_silence_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.api_key
@@ -4313,6 +4784,10 @@ ALTER TABLE ONLY ostinato_data.audit_entry
     ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.audit_entry_default
     ADD CONSTRAINT audit_entry_default_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.bulk
+    ADD CONSTRAINT bulk_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.bulk_refusal
+    ADD CONSTRAINT bulk_refusal_pkey PRIMARY KEY (bulk_id, job_id);
 ALTER TABLE ONLY ostinato_data.cancel_request
     ADD CONSTRAINT cancel_request_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.claim_hint
@@ -4357,6 +4832,8 @@ ALTER TABLE ONLY ostinato_data.job_wait
     ADD CONSTRAINT job_wait_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.job_wake
     ADD CONSTRAINT job_wake_pkey PRIMARY KEY (job_id);
+ALTER TABLE ONLY ostinato_data.job_watch
+    ADD CONSTRAINT job_watch_pkey PRIMARY KEY (tenant_id, job_id);
 ALTER TABLE ONLY ostinato_data.kind
     ADD CONSTRAINT kind_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY ostinato_data.lease
@@ -4449,6 +4926,7 @@ ALTER TABLE ONLY ostinato_data.worker
     ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
 CREATE INDEX alert_firing_alert ON ostinato_data.alert_firing USING btree (alert, id);
 CREATE UNIQUE INDEX alert_firing_open ON ostinato_data.alert_firing USING btree (alert, label) WHERE (resolved_at IS NULL);
+CREATE INDEX alert_firing_owed ON ostinato_data.alert_firing USING btree (alert, label) WHERE (owed IS NOT NULL);
 CREATE INDEX alert_firing_resolved ON ostinato_data.alert_firing USING btree (resolved_at) WHERE (resolved_at IS NOT NULL);
 CREATE INDEX api_key_replaces ON ostinato_data.api_key USING btree (replaces) WHERE (replaces IS NOT NULL);
 CREATE INDEX audit_entry_correlation ON ONLY ostinato_data.audit_entry USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
@@ -4459,11 +4937,13 @@ CREATE INDEX audit_entry_target ON ONLY ostinato_data.audit_entry USING btree ("
 CREATE INDEX audit_entry_default_left_tenant_id_id_idx ON ostinato_data.audit_entry_default USING btree ("left"(target, 200), tenant_id, id) WHERE (target IS NOT NULL);
 CREATE INDEX audit_entry_tenant ON ONLY ostinato_data.audit_entry USING btree (tenant_id, id);
 CREATE INDEX audit_entry_default_tenant_id_id_idx ON ostinato_data.audit_entry_default USING btree (tenant_id, id);
+CREATE INDEX bulk_tenant ON ostinato_data.bulk USING btree (tenant_id, id);
 CREATE UNIQUE INDEX claim_own ON ostinato_data.claim USING btree (job_id) WHERE (job_id IS NOT NULL);
 CREATE INDEX claim_split ON ostinato_data.claim USING btree (split_from) WHERE (split_from IS NOT NULL);
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
 CREATE INDEX dead_letter_signature ON ostinato_data.dead_letter USING btree (signature, job_id);
 CREATE INDEX dead_letter_tenant ON ostinato_data.dead_letter USING btree (tenant_id, job_id);
+CREATE INDEX death_died ON ostinato_data.death USING btree (died_at);
 CREATE INDEX delivery_behind ON ostinato_data.delivery USING btree (subscription, lane, "position", job_id) WHERE ((NOT open) AND (lane IS NOT NULL));
 CREATE INDEX delivery_open ON ostinato_data.delivery USING btree (subscription, lane, "position") WHERE (open AND (lane IS NOT NULL));
 CREATE INDEX delivery_position ON ostinato_data.delivery USING btree (subscription, "position");
@@ -4487,6 +4967,7 @@ CREATE INDEX job_tenant ON ONLY ostinato_data.job USING btree (tenant_id, id) WH
 CREATE INDEX job_default_tenant_id_id_idx ON ostinato_data.job_default USING btree (tenant_id, id) WHERE (tenant_id <> 'default'::text);
 CREATE UNIQUE INDEX job_unique_job ON ostinato_data.job_unique USING btree (job_id);
 CREATE INDEX job_wait_event ON ostinato_data.job_wait USING btree (tenant_id, event, key);
+CREATE INDEX job_watch_job ON ostinato_data.job_watch USING btree (job_id);
 CREATE INDEX metric_sample_name_at ON ONLY ostinato_data.metric_sample USING btree (name, at);
 CREATE INDEX metric_sample_default_name_at_idx ON ostinato_data.metric_sample_default USING btree (name, at);
 CREATE INDEX rate_use_window ON ostinato_data.rate_use USING btree (queue, limit_key, started_at) INCLUDE (started);
@@ -4565,26 +5046,34 @@ ALTER TABLE ONLY ostinato_data.webhook_secret
     ADD CONSTRAINT webhook_secret_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES ostinato_data.webhook_endpoint(id) ON DELETE CASCADE;
 ALTER TABLE ostinato_data.alert ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.alert_firing ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.alert_silence ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.api_key ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.audit_entry ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.audit_entry_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.bulk ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.bulk_refusal ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.cancel_request ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim_hint ENABLE ROW LEVEL SECURITY;
 CREATE POLICY clock ON ostinato_data.test_clock FOR SELECT TO ostinato_tenant USING (true);
 ALTER TABLE ostinato_data.dead_letter ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.death ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.deferral ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.delivery ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.doorbell ENABLE ROW LEVEL SECURITY;
 CREATE POLICY engine ON ostinato_data.alert TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.alert_firing TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.alert_silence TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.api_key TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.audit_entry TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.audit_entry_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.bulk TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.bulk_refusal TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.cancel_request TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim_hint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.dead_letter TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.death TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.deferral TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.delivery TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.doorbell TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -4603,6 +5092,7 @@ CREATE POLICY engine ON ostinato_data.job_progress TO ostinato_owner, ostinato_w
 CREATE POLICY engine ON ostinato_data.job_unique TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_wait TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_wake TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.job_watch TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.kind TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.lease TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.machine TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -4656,6 +5146,7 @@ ALTER TABLE ostinato_data.job_progress ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_unique ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_wait ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_wake ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.job_watch ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.kind ENABLE ROW LEVEL SECURITY;
 CREATE POLICY kinds ON ostinato_data.kind FOR SELECT TO ostinato_tenant USING (true);
 ALTER TABLE ostinato_data.lease ENABLE ROW LEVEL SECURITY;
@@ -4690,6 +5181,8 @@ ALTER TABLE ostinato_data.step_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.subject_secret ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.subscription ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON ostinato_data.audit_entry TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.bulk TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.bulk_refusal TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.cancel_request FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
   WHERE (j.id = cancel_request.job_id))));
@@ -4712,6 +5205,7 @@ CREATE POLICY tenant ON ostinato_data.job_progress FOR SELECT TO ostinato_tenant
   WHERE (j.id = job_progress.job_id))));
 CREATE POLICY tenant ON ostinato_data.job_unique TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.job_wait FOR SELECT TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.job_watch TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.lease TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.outcome FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
@@ -4763,6 +5257,9 @@ GRANT ALL ON FUNCTION ostinato.abandon_idempotent(scope text, key text, token bi
 REVOKE ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.acknowledge_alert(name text, label text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.acknowledge_alert(name text, label text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.acknowledge_alert(name text, label text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_tenant;
@@ -4797,6 +5294,9 @@ GRANT ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) TO ostinat
 REVOKE ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
@@ -4812,6 +5312,9 @@ GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted int
 REVOKE ALL ON FUNCTION ostinato.close_pass(pass_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.close_portals(tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.close_portals(tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.close_portals(tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.close_session(session_id bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.close_session(session_id bigint, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.close_session(session_id bigint, tenant_id text) TO ostinato_tenant;
@@ -4833,6 +5336,9 @@ GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.count_sealed(entity text, "column" text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.count_sealed(entity text, "column" text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.count_sealed(entity text, "column" text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.count_states(machine text, most integer, sample integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.count_states(machine text, most integer, sample integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.count_states(machine text, most integer, sample integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_tenant;
@@ -4860,6 +5366,9 @@ GRANT ALL ON FUNCTION ostinato.discard(subscription text, positions bigint[]) TO
 REVOKE ALL ON FUNCTION ostinato.dispatch_events(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.dispatch_events(most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.dispatch_events(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.drain_worker(worker_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.drain_worker(worker_id uuid) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.drain_worker(worker_id uuid) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.drop_subscription(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.drop_subscription(name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.drop_subscription(name text) TO ostinato_tenant;
@@ -4935,9 +5444,10 @@ GRANT ALL ON FUNCTION ostinato.find_api_key(key_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.find_session(hash bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_session(hash bytea) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.find_session(hash bytea) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.session TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.find_sessions(hashes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_sessions(hashes bytea[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.find_sessions(hashes bytea[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_tenant;
@@ -4999,6 +5509,12 @@ GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, bef
 REVOKE ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_bulk_refusals(bulk_id bigint, after bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_bulk_refusals(bulk_id bigint, after bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_bulk_refusals(bulk_id bigint, after bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_bulks(bulk_id bigint, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_bulks(bulk_id bigint, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_bulks(bulk_id bigint, before bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_tenant;
@@ -5018,9 +5534,9 @@ GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most intege
 REVOKE ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_tenant;
@@ -5044,9 +5560,15 @@ GRANT ALL ON FUNCTION ostinato.list_series(since timestamp with time zone, until
 REVOKE ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_silences(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_silences(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_silences(name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_subscriptions() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_tenants(after text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_tenants(after text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_tenants(after text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer, skip text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer, skip text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer, skip text[]) TO ostinato_tenant;
@@ -5083,6 +5605,12 @@ GRANT ALL ON FUNCTION ostinato.measure_alert(name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.move_job(job_id bigint, run_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.move_job(job_id bigint, run_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.move_job(job_id bigint, run_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.move_schedule(name text, cron text, zone text, gap text, overlap text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.move_schedule(name text, cron text, zone text, gap text, overlap text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.move_schedule(name text, cron text, zone text, gap text, overlap text, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.move_test_clock(by interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.move_test_clock(by interval) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.move_test_clock(by interval) TO ostinato_tenant;
@@ -5122,6 +5650,9 @@ GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) TO ostinato_tenant;
@@ -5131,6 +5662,9 @@ GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_signal_job(job_id bigint, payload anycompatible) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_signal_job(job_id bigint, payload anycompatible) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_signal_job(job_id bigint, payload anycompatible) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.pause_queue(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.pause_queue(name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.pause_queue(name text) TO ostinato_tenant;
@@ -5146,6 +5680,9 @@ GRANT ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, te
 REVOKE ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.preview_bulk(verb text, state text, filter anycompatible, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.preview_bulk(verb text, state text, filter anycompatible, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.preview_bulk(verb text, state text, filter anycompatible, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_tenant;
@@ -5180,6 +5717,9 @@ GRANT ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integ
 REVOKE ALL ON FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.queue_shares(queue text, cap integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.queue_shares(queue text, cap integer, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.queue_shares(queue text, cap integer, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_tenant;
@@ -5264,6 +5804,9 @@ GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.ring_at_commit(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.ring_at_commit(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.ring_at_commit(queue text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_api;
@@ -5273,6 +5816,12 @@ GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_
 REVOKE ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text, secret_hint text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text, secret_hint text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text, secret_hint text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.run_bulk(bulk_id bigint, OUT state text, OUT waiting boolean, OUT done bigint, OUT refused bigint, OUT matching bigint, OUT capped boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.run_bulk(bulk_id bigint, OUT state text, OUT waiting boolean, OUT done bigint, OUT refused bigint, OUT matching bigint, OUT capped boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.run_bulk(bulk_id bigint, OUT state text, OUT waiting boolean, OUT done bigint, OUT refused bigint, OUT matching bigint, OUT capped boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.run_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.run_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.run_schedule(name text, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.sample_metrics(every interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.sample_metrics(every interval) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.sample_metrics(every interval) TO ostinato_tenant;
@@ -5285,6 +5834,9 @@ GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "positi
 REVOKE ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.search_jobs(state text, filter anycompatible, before bigint, most integer, OUT ids bigint[], OUT next bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.search_jobs(state text, filter anycompatible, before bigint, most integer, OUT ids bigint[], OUT next bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.search_jobs(state text, filter anycompatible, before bigint, most integer, OUT ids bigint[], OUT next bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.secret_jobs(after bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.secret_jobs(after bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.secret_jobs(after bigint, most integer) TO ostinato_tenant;
@@ -5324,6 +5876,9 @@ GRANT ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) TO ostin
 REVOKE ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.silence_alert(name text, until timestamp with time zone, reason text, label text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.silence_alert(name text, until timestamp with time zone, reason text, label text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.silence_alert(name text, until timestamp with time zone, reason text, label text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) TO ostinato_tenant;
@@ -5333,9 +5888,15 @@ GRANT ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[],
 REVOKE ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.start_bulk(verb text, state text, filter anycompatible, canary boolean, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.start_bulk(verb text, state text, filter anycompatible, canary boolean, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.start_bulk(verb text, state text, filter anycompatible, canary boolean, reason text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.stop_bulk(bulk_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.stop_bulk(bulk_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.stop_bulk(bulk_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.subject(given text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.subject(given text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.subject(given text) TO ostinato_tenant;
@@ -5366,6 +5927,9 @@ GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_ten
 REVOKE ALL ON FUNCTION ostinato.unrun_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.unsilence_alert(name text, label text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.unsilence_alert(name text, label text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.unsilence_alert(name text, label text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.upcoming_schedules(tenant_id text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.upcoming_schedules(tenant_id text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.upcoming_schedules(tenant_id text, most integer) TO ostinato_tenant;
@@ -5395,6 +5959,9 @@ REVOKE ALL ON FUNCTION ostinato.watch_due_alerts(every interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.watch_due_alerts(every interval) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.watch_failed_alerts(names text[], every interval, seconds double precision) TO ostinato_api;
+REVOKE ALL ON FUNCTION ostinato.watch_job(job_id bigint, seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.watch_job(job_id bigint, seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.watch_job(job_id bigint, seconds double precision) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) TO ostinato_tenant;
@@ -5447,12 +6014,23 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.api_key TO ostinato_wor
 REVOKE ALL ON FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.bulk TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.bulk TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.apply_bulk(b ostinato_data.bulk, ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.apply_bulk(b ostinato_data.bulk, ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.apply_bulk(b ostinato_data.bulk, ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.blank_subject(hash bytea, tenant_id text, jobs bigint[], events bigint[], running bigint[], preview boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.bulk_batch() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.bulk_batch() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.bulk_batch() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.bulk_states(verb text, state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.bulk_states(verb text, state text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.bulk_states(verb text, state text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) TO ostinato_tenant;
@@ -5462,6 +6040,9 @@ GRANT ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most i
 REVOKE ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.cancelled_jobs(ids bigint[], reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.cancelled_jobs(ids bigint[], reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.cancelled_jobs(ids bigint[], reason text) TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) FROM PUBLIC;
@@ -5622,6 +6203,9 @@ GRANT ALL ON FUNCTION ostinato_internal.create_api_key(key_id bigint, hash bytea
 REVOKE ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.death_seconds() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.death_seconds() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.death_seconds() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.deferral_cap() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.deferral_cap() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.deferral_cap() TO ostinato_tenant;
@@ -5639,6 +6223,9 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.idempotency TO ostinato
 REVOKE ALL ON FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.discarded_jobs(ids bigint[], reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.discarded_jobs(ids bigint[], reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.discarded_jobs(ids bigint[], reason text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.dispatch_deliveries(subscription text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.dispatch_deliveries(subscription text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.dispatch_deliveries(subscription text, most integer) TO ostinato_tenant;
@@ -5646,6 +6233,9 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.subscription TO ostinat
 REVOKE ALL ON FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription, after bigint, most integer, OUT made integer, OUT reached bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription, after bigint, most integer, OUT made integer, OUT reached bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription, after bigint, most integer, OUT made integer, OUT reached bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.doubt_factor() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.doubt_factor() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.doubt_factor() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text) TO ostinato_tenant;
@@ -5665,6 +6255,10 @@ GRANT ALL ON FUNCTION ostinato_internal.due_chores(OUT chores text[], OUT next_d
 REVOKE ALL ON FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.alert_firing TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato_internal.emit_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.emit_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.emit_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_tenant;
@@ -5713,13 +6307,15 @@ GRANT ALL ON FUNCTION ostinato_internal.find_jobs(in_state text, in_queue text, 
 REVOKE ALL ON FUNCTION ostinato_internal.find_machine_table(machine text, entity text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.find_machine_table(machine text, entity text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.find_machine_table(machine text, entity text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.find_own_alert(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.find_own_alert(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.find_own_alert(name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.find_schedule(name text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.find_schedule(name text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.find_schedule(name text, tenant_id text) TO ostinato_tenant;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.alert_firing TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato_internal.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) TO ostinato_tenant;
@@ -5729,6 +6325,12 @@ GRANT ALL ON FUNCTION ostinato_internal.fire_safely(ids bigint[], now timestamp 
 REVOKE ALL ON FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fire_slots(schedule_id bigint, ats timestamp with time zone[], of_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fire_slots(schedule_id bigint, ats timestamp with time zone[], of_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fire_slots(schedule_id bigint, ats timestamp with time zone[], of_tenant text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fire_slots_of(schedule_id bigint, ats timestamp with time zone[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fire_slots_of(schedule_id bigint, ats timestamp with time zone[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fire_slots_of(schedule_id bigint, ats timestamp with time zone[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.first_id(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.first_id(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.first_id(at timestamp with time zone) TO ostinato_tenant;
@@ -5750,13 +6352,18 @@ GRANT ALL ON FUNCTION ostinato_internal.go_on_from(hint ostinato_data.claim_hint
 REVOKE ALL ON FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.has_args(args json, wanted jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.has_args(args json, wanted jsonb) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.has_args(args json, wanted jsonb) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.has_unsequenced() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.has_unsequenced() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.has_unsequenced() TO ostinato_tenant;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.session TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.has_usable_key(session ostinato_data.session, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.hastened_jobs(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.hastened_jobs(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.hastened_jobs(job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -5799,6 +6406,9 @@ GRANT ALL ON FUNCTION ostinato_internal.is_deep(document text) TO ostinato_tenan
 REVOKE ALL ON FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_guilty(job_id bigint, counted integer, max_crashes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_guilty(job_id bigint, counted integer, max_crashes integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_guilty(job_id bigint, counted integer, max_crashes integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_tenant;
@@ -5828,6 +6438,9 @@ GRANT ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at times
 REVOKE ALL ON FUNCTION ostinato_internal.job_damage(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.job_damage(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.job_damage(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.job_filter_of(filter json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.job_filter_of(filter json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.job_filter_of(filter json) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.job_summaries(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.job_summaries(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.job_summaries(ids bigint[]) TO ostinato_tenant;
@@ -5849,6 +6462,9 @@ GRANT ALL ON FUNCTION ostinato_internal.latency_at(counts bigint[], share double
 REVOKE ALL ON FUNCTION ostinato_internal.latency_bounds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.latency_bounds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.latency_bounds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.leads_to_state(entity text, state_column text, tenant_column text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.leads_to_state(entity text, state_column text, tenant_column text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.leads_to_state(entity text, state_column text, tenant_column text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) TO ostinato_tenant;
@@ -5943,6 +6559,9 @@ GRANT ALL ON FUNCTION ostinato_internal.most_lanes() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.most_poor_look_ups() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.most_poor_look_ups() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.most_poor_look_ups() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.move_job(job_id bigint, run_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.move_job(job_id bigint, run_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.move_job(job_id bigint, run_at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) TO ostinato_tenant;
@@ -5970,6 +6589,12 @@ GRANT ALL ON FUNCTION ostinato_internal.next_slot(rule ostinato_data.recurrence,
 REVOKE ALL ON FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.next_tenant(after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.next_tenant(after text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.next_tenant(after text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_tenant;
@@ -6007,6 +6632,9 @@ GRANT ALL ON FUNCTION ostinato_internal.open_kinds() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.others_die(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.others_die(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.others_die(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_tenant;
@@ -6022,6 +6650,12 @@ GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text
 REVOKE ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_filter_tenant(asked text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_filter_tenant(asked text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_filter_tenant(asked text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_fire_slots(schedule_id bigint, ats timestamp with time zone[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_fire_slots(schedule_id bigint, ats timestamp with time zone[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_fire_slots(schedule_id bigint, ats timestamp with time zone[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer) TO ostinato_tenant;
@@ -6034,18 +6668,39 @@ GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue t
 REVOKE ALL ON FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_label(declared ostinato_data.alert, label text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_label(declared ostinato_data.alert, label text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_label(declared ostinato_data.alert, label text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_lanes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_lanes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_lanes() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_move_job(job_id bigint, run_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_move_job(job_id bigint, run_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_move_job(job_id bigint, run_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_restart_job(job_id bigint, from_step text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_restart_job(job_id bigint, from_step text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_restart_job(job_id bigint, from_step text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_searched_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, OUT ids bigint[], OUT next bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_searched_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, OUT ids bigint[], OUT next bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_searched_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, OUT ids bigint[], OUT next bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_stop_bulk(bulk_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_stop_bulk(bulk_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_stop_bulk(bulk_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_tenant() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_tenant() TO ostinato_tenant;
@@ -6086,9 +6741,18 @@ GRANT ALL ON FUNCTION ostinato_internal.plan_fires(s ostinato_data.schedule, fir
 REVOKE ALL ON FUNCTION ostinato_internal.poor_look_up() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.poor_look_up() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.poor_look_up() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.portal_tenant(tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.portal_tenant(tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.portal_tenant(tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.position_at(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.position_at(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.position_at(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.preview_bulk(verb text, state text, f ostinato_data.job_filter, OUT matching bigint, OUT capped boolean, OUT samples bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.preview_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.preview_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.preview_cap() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.prune_default(cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.prune_default(cutoff timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.prune_default(cutoff timestamp with time zone) TO ostinato_tenant;
@@ -6101,6 +6765,9 @@ GRANT ALL ON FUNCTION ostinato_internal.prune_passes() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.public_filter(f ostinato_data.job_filter) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.public_filter(f ostinato_data.job_filter) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.public_filter(f ostinato_data.job_filter) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.put_behind(job_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.put_behind(job_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.put_behind(job_ids bigint[]) TO ostinato_tenant;
@@ -6154,9 +6821,20 @@ GRANT ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text
 REVOKE ALL ON FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.record(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json, why text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.record_bulk(bulk_id bigint, job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.record_bulk(bulk_id bigint, job_ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint, OUT chosen bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.redriven_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.redriven_jobs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.redriven_jobs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refusal_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refusal_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refusal_cap() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refusal_of(verb text, job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refusal_of(verb text, job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refusal_of(verb text, job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) TO ostinato_tenant;
@@ -6191,6 +6869,9 @@ GRANT ALL ON FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt inte
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_unknown(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_unknown(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_unknown(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_unknown_bulk(bulk_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_unknown_bulk(bulk_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_unknown_bulk(bulk_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.rehold_unique_key(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.rehold_unique_key(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.rehold_unique_key(job_id bigint) TO ostinato_tenant;
@@ -6221,12 +6902,21 @@ GRANT ALL ON FUNCTION ostinato_internal.resolve_waits(event_ids bigint[]) TO ost
 REVOKE ALL ON FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.restart_job(job_id bigint, from_step text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.restart_job(job_id bigint, from_step text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.restart_job(job_id bigint, from_step text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.retried_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.retried_jobs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.retried_jobs(ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.retry_job(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.retry_job(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.retry_job(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ring_ends(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ring_ends(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ring_ends(job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) TO ostinato_tenant;
@@ -6257,6 +6947,15 @@ GRANT ALL ON FUNCTION ostinato_internal.seal(tenant_id text, scope text, key tex
 REVOKE ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.search_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.search_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.search_cap() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.search_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean, below bigint, OUT ids bigint[], OUT next bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.search_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean, below bigint, OUT ids bigint[], OUT next bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.search_jobs(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean, below bigint, OUT ids bigint[], OUT next bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.search_window(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.search_window(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.search_window(in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.seen_series(step integer, since timestamp with time zone, until timestamp with time zone, for_queue text, for_kind text, for_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.seen_series(step integer, since timestamp with time zone, until timestamp with time zone, for_queue text, for_kind text, for_tenant text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.seen_series(step integer, since timestamp with time zone, until timestamp with time zone, for_queue text, for_kind text, for_tenant text) TO ostinato_tenant;
@@ -6299,6 +6998,9 @@ GRANT ALL ON FUNCTION ostinato_internal.shelve_jobs(queue text, kinds text[]) TO
 REVOKE ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.silenced_until(alert text, label text, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.silenced_until(alert text, label text, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.silenced_until(alert text, label text, at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, slot_key text, few integer, OUT who text, OUT holders json) TO ostinato_tenant;
@@ -6311,6 +7013,9 @@ GRANT ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time z
 REVOKE ALL ON FUNCTION ostinato_internal.small_claim() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.small_claim() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.small_claim() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.start_bulk(verb text, state text, f ostinato_data.job_filter, canary boolean, reason text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) TO ostinato_tenant;
@@ -6323,6 +7028,9 @@ GRANT ALL ON FUNCTION ostinato_internal.startable_webhooks(ids bigint[]) TO osti
 REVOKE ALL ON FUNCTION ostinato_internal.step_position(job_id bigint, step text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.step_position(job_id bigint, step text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.step_position(job_id bigint, step text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.stop_bulk(bulk_id bigint, of_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.stop_bulk(bulk_id bigint, of_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.stop_bulk(bulk_id bigint, of_tenant text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.stop_upkeep() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_tenant;
@@ -6367,9 +7075,9 @@ GRANT ALL ON FUNCTION ostinato_internal.take_turns(queue text, wanted integer, k
 REVOKE ALL ON FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.tell_owed(name text, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.tell_owed(name text, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.tell_owed(name text, at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.tenant_filter(asked text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.tenant_filter(asked text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.tenant_filter(asked text) TO ostinato_tenant;
@@ -6445,6 +7153,9 @@ GRANT ALL ON FUNCTION ostinato_internal.wants_event(wanted text[], event_type te
 REVOKE ALL ON FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.webhook_retry() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_tenant;
@@ -6521,6 +7232,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_log TO ostinato_w
 GRANT SELECT ON TABLE ostinato_data.event_log TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.alert_silence TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.api_key_id_seq TO ostinato_worker;
 REVOKE ALL ON TABLE ostinato_data.audit_entry FROM ostinato_owner;
 GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry TO ostinato_owner;
@@ -6529,12 +7241,15 @@ GRANT SELECT ON TABLE ostinato_data.audit_entry TO ostinato_tenant;
 REVOKE ALL ON TABLE ostinato_data.audit_entry_default FROM ostinato_owner;
 GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry_default TO ostinato_owner;
 GRANT SELECT ON TABLE ostinato_data.audit_entry_default TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.bulk_refusal TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.bulk_refusal TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.cancel_request TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.claim_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.dead_letter TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.dead_letter TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.death TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.deferral TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.deferral TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.delivery TO ostinato_worker;
@@ -6560,6 +7275,8 @@ GRANT SELECT ON TABLE ostinato_data.job_unique TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wait TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.job_wait TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wake TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_watch TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_watch TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.kind TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.kind TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.lease_token_seq TO ostinato_worker;

@@ -15,7 +15,8 @@ A statement is a block of a `.sql` file that begins with `-- name: unpaid`.
 """
 
 from ostinato._core.db.bundle import Component
-from ostinato._core.db.pool import Lender, transaction
+from ostinato._core.db.foreign import Lender
+from ostinato._core.db.pool import transaction
 from ostinato._core.db.queries import Queries
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import is_transient, translate, translated

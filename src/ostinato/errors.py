@@ -11,6 +11,7 @@ All of them are an `OstinatoError`. `docs/reference/errors.md` lists their codes
 statuses and exit codes.
 """
 
+from ostinato._core.base.enderrors import JobCancelled, JobFailed, StillRunning
 from ostinato._core.base.errors import (
     BodyTooLarge,
     CommitUnknown,
@@ -67,6 +68,8 @@ __all__ = [
     "IllegalTransition",
     "InvalidInput",
     "InvariantBroken",
+    "JobCancelled",
+    "JobFailed",
     "LeaseHeld",
     "LeaseLost",
     "MediaTypeRefused",
@@ -87,6 +90,7 @@ __all__ = [
     "SignatureMismatch",
     "SignatureRefused",
     "StepMismatch",
+    "StillRunning",
     "TimestampRefused",
     "TooManyRequests",
     "TransactionIdle",

@@ -18,8 +18,9 @@ Each verb takes a connection first and works in its transaction. The guide is `d
 
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.retryafter import retry_after_seconds
-from ostinato._core.db.pool import Target
+from ostinato._core.db.foreign import SyncTarget, Target
 from ostinato._core.engine.claims import Job
+from ostinato._core.engine.ends import End
 from ostinato._core.engine.inspect import (
     Attempt,
     DeadLetter,
@@ -49,13 +50,15 @@ from ostinato._core.engine.jobs import (
     cancel,
     enqueue,
     enqueue_many,
+    enqueue_sync,
     hasten,
     redrive,
     retry,
     wake_after_commit,
 )
 from ostinato._core.engine.queues import Queue, Rate, configure, pause, resume, ring
-from ostinato._core.runtime.client import Client, connect
+from ostinato._core.runtime.client import Client, connect, result_sync, wait_sync
+from ostinato._core.runtime.ends import JobHandle
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context, SyncContext, Token
 from ostinato._core.runtime.handlers.kinds import JobKind, Options
@@ -72,9 +75,11 @@ __all__ = [
     "DeadLetterFilter",
     "DeadLetterGroup",
     "Done",
+    "End",
     "Job",
     "JobDetails",
     "JobFilter",
+    "JobHandle",
     "JobKind",
     "JobSummary",
     "LimitScope",
@@ -89,6 +94,7 @@ __all__ = [
     "Snooze",
     "State",
     "SyncContext",
+    "SyncTarget",
     "Target",
     "Token",
     "Unique",
@@ -101,6 +107,7 @@ __all__ = [
     "dead_letter_groups",
     "enqueue",
     "enqueue_many",
+    "enqueue_sync",
     "hasten",
     "list_dead_letters",
     "list_jobs",
@@ -108,11 +115,13 @@ __all__ = [
     "list_workers",
     "pause",
     "redrive",
+    "result_sync",
     "resume",
     "retry",
     "retry_after_seconds",
     "ring",
     "show_job",
+    "wait_sync",
     "wake_after_commit",
     "why",
 ]

@@ -22,7 +22,7 @@ from ostinato._core.web.caller import Caller, Who, client_of
 from ostinato._core.web.idempotent import IDEMPOTENT, IdempotencyKey, Key, OnceHere
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import MEDIA_TYPE, Answered, Problem, responses
-from ostinato._core.web.routes import Router
+from ostinato._core.web.routes import Router, note_line
 
 __all__ = [
     "IDEMPOTENT",
@@ -38,5 +38,6 @@ __all__ = [
     "Router",
     "Who",
     "client_of",
+    "note_line",
     "responses",
 ]

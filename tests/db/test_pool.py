@@ -1,6 +1,5 @@
 import asyncio
 import os
-import random
 import signal
 from collections.abc import AsyncIterator
 
@@ -12,7 +11,7 @@ from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, NotCo
 from ostinato._core.db import pool as pools
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.guard import Guard
-from ostinato._core.db.pool import Connection, Pool, connect, conninfo, retrying, transaction
+from ostinato._core.db.pool import Connection, Pool, connect, conninfo, transaction
 from tests.db.proxy import Fault, proxied
 from tests.db.standby import waiting_for_a_standby, waits_for_a_standby
 from tests.waiting import until_async
@@ -249,36 +248,3 @@ async def test_a_blocked_event_loop_does_not_cost_an_answer_that_was_in_time(url
             assert await work
 
         assert not guard.expired
-
-
-async def test_conflicts_between_transactions_are_tried_again() -> None:
-    tries = iter([psycopg.errors.SerializationFailure(), psycopg.errors.DeadlockDetected(), None])
-
-    async def work() -> str:
-        if error := next(tries):
-            raise error
-        return "done"
-
-    assert await retrying(work, base_seconds=0, rng=random.Random(1)) == "done"
-
-
-async def test_tries_are_bounded() -> None:
-    count = 0
-
-    async def work() -> None:
-        nonlocal count
-        count += 1
-        raise psycopg.errors.LockNotAvailable
-
-    with pytest.raises(psycopg.errors.LockNotAvailable):
-        await retrying(work, attempts=3, base_seconds=0)
-
-    assert count == 3
-
-
-async def test_an_unknown_commit_is_never_tried_again() -> None:
-    async def work() -> None:
-        raise CommitUnknown("perhaps")
-
-    with pytest.raises(CommitUnknown):
-        await retrying(work)

@@ -32,7 +32,7 @@ async def test_one_worker_serves_the_queues_of_several_apps(lab: Lab) -> None:
         third = await lab.becomes(await send.options(queue="bulk").enqueue(lab.client), "done")
 
     assert (first.result, second.result, third.result) == ("billing.pay", "mail.send", "mail.send")
-    assert set(worker.queues) == {"default", "post", "bulk", "webhooks"}
+    assert set(worker.queues) == {"default", "post", "bulk", "webhooks", "ostinato"}
 
 
 async def test_a_worker_can_be_told_which_queues_to_serve(lab: Lab) -> None:

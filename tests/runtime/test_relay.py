@@ -409,7 +409,7 @@ async def test_a_subscription_to_everything_gets_types_that_nobody_here_declared
 async def test_events_are_looked_at_from_python(lab: Lab) -> None:
     paid = lab.app.event("invoice.paid")
     with psycopg.connect(lab.engine.database.url) as conn:
-        told = paid.emit_now(conn, {"n": 1}, key="k", occurred_at=datetime(2026, 1, 1, tzinfo=UTC))
+        told = paid.emit_sync(conn, {"n": 1}, key="k", occurred_at=datetime(2026, 1, 1, tzinfo=UTC))
     async with lab.client.connection() as conn:
         await subscriptions.subscribe(conn, "behind", start=0)
         assert (await outbox.sequence(conn)).stamped == 1

@@ -387,3 +387,25 @@ async def test_how_long_a_transaction_may_be_idle_is_a_setting(lab: Lab) -> None
 
     assert await shown() == ["30s"]
     assert await shown(transaction_idle_seconds=120) == ["2min"]
+
+
+async def test_of_two_handlers_that_lock_crosswise_one_is_rolled_back_and_run_again(lab: Lab) -> None:
+    """A deadlock is the database's verdict on two transactions, and not the job's failure: no attempt is used up."""
+    both = asyncio.Barrier(2)
+
+    @lab.app.job(retry=Retry(max_attempts=1))
+    async def locks(ctx: Context, first: int, second: int) -> None:
+        async with ctx.transaction() as conn:
+            await conn.execute("select pg_advisory_xact_lock(%s)", [first])
+            if ctx.job.attempt == 1:
+                await both.wait()
+            await conn.execute("select pg_advisory_xact_lock(%s)", [second])
+
+    jobs = [await locks.enqueue(lab.client, 1, 2), await locks.enqueue(lab.client, 2, 1)]
+    async with lab.worker():
+        for job in jobs:
+            await lab.becomes(job, "done")
+
+    assert await lab.rows("select job_id, count(*) from ostinato_data.outcome group by 1 order by 1") == [
+        (job, 1) for job in sorted(jobs)
+    ]

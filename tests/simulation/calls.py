@@ -82,8 +82,8 @@ def poll_call(world: World, worker_id: str) -> Call:
 
 
 def _follow_rescue(world: World) -> int:
-    lost = world.model.rescued(world.arena.look("lost_runs"))
     held = {(row[0], row[1]) for row in world.arena.look("held")}
+    lost = world.model.rescued(world.arena.look("lost_runs"), held)
     return lost + world.model.given_back(held)
 
 

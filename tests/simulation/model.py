@@ -4,7 +4,7 @@ It learns from committed answers only, in the order of the commits, and knows no
 or arrays. Every method is one verb; an answer that it cannot follow is a broken promise.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +15,8 @@ from tests.simulation.steps import Answer, Broken, Row, shorten
 Phase = Literal["waiting", "held", "dead", "done", "cancelled", "gone"]
 MICROSECOND = 1e-6
 SUSPECT = 2  # crashes after which a job is run alone
+DOUBT = 3  # so many times `max_crashes` bury a job while other processes die too
+DEATH_SECONDS = 3600.0
 
 
 class Token(NamedTuple):
@@ -117,6 +119,8 @@ class Model:
     workers: dict[str, WorkerModel] = field(default_factory=dict)
     queues: dict[str, QueueModel] = field(default_factory=dict)
     rescues: set[tuple[int, int]] = field(default_factory=set)
+    deaths: list[tuple[float, str, set[int], bool]] = field(default_factory=list)
+    """When, which worker, what had begun there, and whether it ran one job and nothing else."""
 
     def set_now(self, now: float) -> None:
         self.now = now
@@ -343,9 +347,10 @@ class Model:
 
     # Rescue.
 
-    def rescued(self, rows: Iterable[Row]) -> int:
+    def rescued(self, rows: Sequence[Row], held: set[tuple[int, int]]) -> int:
         """Runs were taken back from their workers: `lost_runs` tells which."""
         count = 0
+        self._note_deaths([self.jobs[row[0]] for row in rows if (row[0], row[1]) not in self.rescues], held)
         for job_id, attempt, outcome, worker_id in rows:
             if (job_id, attempt) in self.rescues:
                 continue
@@ -356,17 +361,36 @@ class Model:
 
     def given_back(self, held: set[tuple[int, int]]) -> int:
         """What had not begun goes back as it was; `held` is what workers still hold."""
-        back = [
-            job
-            for job in self.jobs.values()
-            if job.phase == "held" and not job.begun and (job.id, job.attempt) not in held
-        ]
+        back = self._not_begun(held)
         for job in back:
             worker = self.workers[job.worker]
             if worker.registered:
                 self._check_dead(worker, f"{job} was taken")
             self._wait_again(job, job.due)
         return len(back)
+
+    def _not_begun(self, held: set[tuple[int, int]]) -> list[Job]:
+        """What was taken back before it began."""
+        return [
+            job
+            for job in self.jobs.values()
+            if job.phase == "held" and not job.begun and (job.id, job.attempt) not in held
+        ]
+
+    def _note_deaths(self, lost: list[Job], held: set[tuple[int, int]]) -> None:
+        taken = lost + self._not_begun(held)
+        for worker in {job.worker for job in taken}:
+            its = [job for job in taken if job.worker == worker]
+            begun = {job.id for job in its if job.begun}
+            self.deaths.append((self.now, worker, begun, any(job.alone for job in its)))
+
+    def _others_died(self, job: Job) -> bool:
+        """Whether processes died within the hour that had nothing to do with a job."""
+        own = {worker for _, worker, begun, _ in self.deaths if job.id in begun}
+        return any(
+            not alone and worker not in own and abs(self.now - at) <= DEATH_SECONDS
+            for at, worker, _, alone in self.deaths
+        )
 
     def may_lose_workers(self) -> bool:
         """Whether some worker is silent for so long that a poll may remove it."""
@@ -396,6 +420,8 @@ class Model:
             self._check_dead(worker, f"{job} was taken")
         crashes = job.crashes + 1 if job.alone else max(job.crashes, min(job.crashes + 1, SUSPECT))
         buried = job.alone and crashes >= SUSPECT + self.max_crashes
+        if buried and outcome == "lost" and crashes < SUSPECT + DOUBT * self.max_crashes:
+            buried = not self._others_died(job)  # a rescue that has not committed yet may be unseen
         expected = "cancelled" if job.cancel else "dead" if buried else "lost"
         if outcome != expected or not (job.begun or job.cancel):
             got = f"{job} with {crashes} crashes became {outcome}, expected {expected}"

@@ -448,12 +448,5 @@ DEADLY = (
         "greatest(crashes, least(crashes + 1, ostinato_internal.suspect_crashes()))",
         "crashes + 1",
     ),
-    Mutant(
-        "one crash more than allowed",
-        "rescue_claims",
-        "h.counted >= ostinato_internal.suspect_crashes() + max_crashes",
-        "h.counted > ostinato_internal.suspect_crashes() + max_crashes",
-        seed=19,
-    ),
 )
 """Those that only show when the same jobs lose several processes: see test_kills."""

@@ -16,6 +16,7 @@ from psycopg.types.json import Json
 
 from ostinato._core.db.embedded import Urls
 from tests.schemas import call_text
+from tests.sql.saying import check_said
 from tests.waiting import until
 
 Row = dict[str, Any]
@@ -138,7 +139,9 @@ class Session:
 
     def why(self, job_id: int) -> dict[str, Row]:
         """The answers of `why` by code, in order."""
-        return {row["code"]: row for row in self.call("why", job_id=job_id)}
+        found = self.call("why", job_id=job_id)
+        check_said(job_id, found)
+        return {row["code"]: row for row in found}
 
 
 def arrays(jobs: Sequence[Held]) -> dict[str, list[int]]:

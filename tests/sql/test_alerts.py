@@ -538,7 +538,7 @@ def test_an_evaluation_step_by_step(db: Session, admin: Session) -> None:
     )
     assert (again["message"], again["other"]) == ("post is at 12, above 10", "x is at 1, above 10")
     (over,) = db.rows(
-        "select n.*, ostinato_internal.tell_alert('alert.resolved', f, %s) as event"
+        "select n.*, ostinato_internal.emit_alert('alert.resolved', f, %s) as event"
         " from ostinato_data.alert_firing f, ostinato_internal.resolve_firing(f, %s, 3, '{}') n",
         START,
         START,

@@ -135,6 +135,28 @@ def test_it_measures_what_a_migration_made_to_be_read(db: Session, admin: Sessio
         admin.rows("drop schema shop cascade")
 
 
+def test_a_source_that_fails_is_named_by_its_code_and_not_by_its_text(
+    db: Session, admin: Session, api: Session
+) -> None:
+    """The text of an error may quote a row of a tenant; the log of the API gets the code, and where the text is."""
+    admin.rows(
+        "create schema shop;"
+        "create function shop.odd() returns table (label text, value double precision) language sql stable"
+        " as $$ select ''::text, ('Zebulon' || repeat('.', 600))::double precision $$;"
+        "alter function shop.odd owner to ostinato_owner; grant usage on schema shop to ostinato_owner"
+    )
+    row = as_row(LONELY) | {"figure": None, "function": "shop.odd"}
+    db.call("declare_alerts", owners=["shop"], alerts=json.dumps([row]))
+    try:
+        (change,) = api.call("watch_alerts", every="0 s", names=["shop.lonely"])
+    finally:
+        admin.rows("drop schema shop cascade")
+
+    assert change["change"] == "failed"
+    assert change["message"] == "SQLSTATE 22P02; `ostinato alerts show shop.lonely` has the error"
+    assert "Zebulon" in db.value("select error from ostinato_data.alert")
+
+
 def test_a_count_that_would_be_filtered_is_an_error_and_no_zero(db: Session, api: Session) -> None:
     db.enqueue(tenant_id="t1")
 

@@ -3,6 +3,7 @@
 Verbs are found in the catalog: a new one is an operator's and recorded, or is listed as nobody's.
 """
 
+import json
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -10,8 +11,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from psycopg import errors
 
+from ostinato._core.base.alerts import ENGINE_ALERTS
+from ostinato._core.engine.alerts import as_row
 from tests.sql.deliveries import NAME, tell
-from tests.sql.engine import Row, Session, Sessions, Value, refused
+from tests.sql.engine import START, Row, Session, Sessions, Value, refused
 from tests.sql.webhooks import Hooks, sealed
 
 HASH = b"\x01" * 32
@@ -24,15 +27,17 @@ OTHERS = {
         snooze_jobs cancel_jobs release_jobs note_progress defer_jobs save_steps save_step sleep_jobs wait_jobs
         set_aside_held set_aside_damaged fire_schedules sequence_events dispatch_events leave_lanes heal_lanes
         fan_out_webhooks start_webhook_delivery settle_webhook_delivery mend_webhooks sample_metrics evaluate_alerts
-        fail_alerts ring_doorbell note_api_key_use record_series watch_due_alerts watch_alerts watch_failed_alerts""",
+        fail_alerts ring_doorbell note_api_key_use record_series watch_due_alerts watch_alerts watch_failed_alerts
+        run_bulk""",
+    "for callers, who wake workers with their commit, or wait for a job": "ring_at_commit watch_job",
     "upkeep": """
         upkeep_partitions upkeep_logs prune_api_keys prune_alerts prune_idempotency prune_leases prune_webhooks
         prune_sessions prune_series""",
     "people sign in and out; the console records who closes a session of somebody else": """
-        open_session enter_session find_session close_session""",
+        open_session enter_session find_sessions close_session""",
     "declared by code, at each start": "subscribe register_event_types declare_alerts",
     "called by applications, which say who asks in their own tables": """
-        enqueue_job enqueue_jobs enqueue_or_attach emit_event emit_events signal_job begin_idempotent
+        enqueue_job enqueue_jobs enqueue_or_attach emit_event emit_events signal_job own_signal_job begin_idempotent
         finish_idempotent renew_idempotent abandon_idempotent acquire_lease renew_lease guard_lease transition
         transition_all open_pass close_pass accept_webhook""",
     "of the session or of migrations": """
@@ -41,7 +46,8 @@ OTHERS = {
     "changes nothing, though it reads the clock or a sequence": """
         now new_id next_api_key_id find_api_key list_api_keys probe_webhook_endpoint measure_alert rehearse_alert
         due_alerts observe list_leases show_lease list_webhook_endpoints server_connections preview_fires next_fires
-        list_schedules show_schedule load_steps list_sessions match_api_keys webhook_endpoint_id""",
+        list_schedules show_schedule load_steps list_sessions match_api_keys webhook_endpoint_id
+        list_tenants""",
     "the command that rotates keys records itself": "reseal reseal_args",
 }
 SEALED = {"secret": sealed(), "secret_hint": "abcd"}
@@ -85,6 +91,11 @@ def lease(db: Session) -> dict[str, Value]:
     return {"name": "books", "force": True, "tenant_id": "acme"}
 
 
+def alert(db: Session) -> str:
+    db.call("declare_alerts", owners=["ostinato"], alerts=json.dumps([as_row(ENGINE_ALERTS[0])]))
+    return ENGINE_ALERTS[0].name
+
+
 def lost(db: Session) -> dict[str, Value]:
     job = db.enqueue()
     db.rows("delete from ostinato_data.ready where job_id = %s", job)
@@ -103,6 +114,12 @@ ACTIONS: dict[str, tuple[Callable[[Session], dict[str, Value]], tuple[str, str, 
     "restart_job": (waiting, ("restart", "job", 1)),
     "hasten_jobs": (lambda db: {"job_ids": [waiting(db)["job_id"]]}, ("hasten", "job", 1)),
     "redrive_jobs": (lambda db: {"ids": [dead(db)]}, ("redrive", "job", 1)),
+    "move_job": (lambda db: waiting(db) | {"run_at": datetime(2031, 1, 1, tzinfo=UTC)}, ("move", "job", 1)),
+    "drain_worker": (lambda db: {"worker_id": db.worker("tired")}, ("drain", "worker", 1)),
+    "run_schedule": (scheduled, ("run", "schedule", 1)),
+    "catch_up_schedule": (lambda db: scheduled(db) | {"since": START}, ("catch up", "schedule", 0)),
+    "start_bulk": (lambda _: {"verb": "cancel"}, ("start", "bulk", 1)),
+    "stop_bulk": (lambda db: {"bulk_id": db.get("start_bulk", verb="cancel")}, ("stop", "bulk", 1)),
     "restore_job": (lost, ("restore", "job", 1)),
     "configure_queue": (lambda _: {"name": "mail", "concurrency": 2}, ("limit", "queue", 1)),
     "pause_queue": (lambda _: {"name": "mail"}, ("pause", "queue", 1)),
@@ -137,11 +154,22 @@ ACTIONS: dict[str, tuple[Callable[[Session], dict[str, Value]], tuple[str, str, 
     "redeliver": (lambda db: {"subscription": subscription(db)}, ("redeliver", "subscription", 1)),
     "discard": (lambda db: {"subscription": subscription(db), "positions": [1]}, ("discard", "subscription", 1)),
     "replay": (lambda db: {"subscription": subscription(db), "from_position": 1}, ("replay", "subscription", 1)),
+    "acknowledge_alert": (lambda db: {"name": alert(db)}, ("acknowledge", "alert", 0)),
+    "silence_alert": (
+        lambda db: {"name": alert(db), "until": db.get("now") + timedelta(hours=1), "reason": "known"},
+        ("silence", "alert", 1),
+    ),
+    "unsilence_alert": (lambda db: {"name": alert(db)}, ("unsilence", "alert", 0)),
+    "open_portal": (lambda _: {"hash": HASH, "tenant_id": "acme"}, ("create", "portal", 1)),
+    "close_portals": (lambda _: {"tenant_id": "acme"}, ("revoke", "portal", 0)),
     "release_lease": (lease, ("release", "lease", 1)),
     "erase_subject": (lambda db: {"subject": db.enqueue(subject="p") and "p"}, ("erase", "subject", 1)),
     "note_action": (lambda _: {"verb": "sort", "noun": "shelf"}, ("sort", "shelf", 1)),
 }
-TWINS = {"upsert_schedules": "upsert_schedule"}  # writes the entry of its twin
+TWINS = {
+    "upsert_schedules": "upsert_schedule",
+    "move_schedule": "upsert_schedule",
+}  # they write the entry of their twin
 
 
 def entries(db: Session, **filters: Value) -> list[Row]:

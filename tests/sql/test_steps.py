@@ -420,7 +420,6 @@ def test_the_steps_of_a_job_say_when_how_long_and_how_large(db: Session, clock: 
     [
         "ostinato.save_steps(null, null, null, null, null)",
         "ostinato.load_steps(null)",
-        "ostinato.restart_job(1)",
         "ostinato.signal_job(1)",
         "ostinato_internal.resolve_waits('{1}')",
     ],

@@ -43,6 +43,12 @@ DEFINERS = {
     # The tenant's part of what is closed to it: each reads the tenant from the transaction.
     "own_alerts": "alerts are told by tenant, and closed to tenants",
     "own_firings": "as own_alerts",
+    "acknowledge_alert": "alerts are closed to tenants; it changes firings of the tenant's own",
+    "silence_alert": "as acknowledge_alert",
+    "unsilence_alert": "as acknowledge_alert",
+    "list_silences": "as own_alerts",
+    "open_portal": "sessions are closed to tenants; it opens one of the role portal for the tenant itself",
+    "close_portals": "as open_portal",
     "own_held_jobs": "one claim holds jobs of many tenants",
     "own_lanes": "under its policy a loose index scan walks over the jobs of others",
     "own_found_jobs": "as own_lanes",
@@ -54,6 +60,15 @@ DEFINERS = {
     "own_redrive_jobs": "as own_cancel_job",
     "own_enqueue_job": "writes tables that tenants only read, after it asked whether kind and queue are open",
     "own_enqueue_jobs": "as own_enqueue_job",
+    "own_signal_job": "as own_cancel_job",
+    "own_restart_job": "as own_cancel_job",
+    "own_move_job": "as own_cancel_job",
+    "own_fire_slots": "writes jobs of a schedule of the tenant's own",
+    "own_searched_jobs": "as own_lanes",
+    "own_preview_bulk": "as own_lanes",
+    "own_start_bulk": "adds a job of a kind that is closed to tenants, for jobs of the tenant's own",
+    "own_stop_bulk": "bulk actions are only read by tenants; it stops one of the tenant's own",
+    "record_bulk": "as record: the entries of a bulk action are those of whoever started it",
     "own_emit_events": "writes tables whose rows name events by ids that no tenant may choose",
 }
 
@@ -97,6 +112,7 @@ def test_every_table_with_tenants_shows_each_its_own_rows_or_is_closed(admin: Se
 
 # Tables that a tenant reads without an index that begins with its tenant_id: each with its reason.
 NOT_BY_TENANT = {
+    "bulk_refusal": "found by the bulk action",
     "event_log": "found by the id of an event",
     "ready": "found lane by lane, by own_lanes and own_found_jobs; each lane is that of a tenant",
     "schedule_fire": "found by the schedule",

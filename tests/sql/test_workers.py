@@ -178,6 +178,51 @@ def test_a_job_that_killed_three_processes_that_ran_it_alone_becomes_a_dead_lett
     assert db.enqueue(unique_key="k") != poison
 
 
+def test_while_other_processes_die_too_a_job_is_buried_after_three_times_as_many(db: Session) -> None:
+    """Something kills workers at random: three hits while a job runs alone are bad luck."""
+    job = db.enqueue()
+    die(db)
+    die(db)
+    another_dies(db)
+    for counted in range(2, 10):
+        (taken,) = die(db, starts=1, alone=True)
+        assert (taken.id, taken.row["crashes"], db.state(job)) == (job, counted, "ready")
+    die(db, starts=1, alone=True)
+
+    assert db.state(job) == "dead"
+
+
+def test_a_death_of_an_hour_ago_says_nothing_about_a_job(db: Session, clock: Clock) -> None:
+    another_dies(db)
+    clock.advance(seconds=3601)
+    job = db.enqueue()
+    for alone in (False, False, True, True, True):
+        die(db, starts=1, alone=alone)
+
+    assert db.state(job) == "dead"
+    assert db.value("select count(*) from ostinato_data.death") == 5
+
+
+def test_two_jobs_that_kill_their_processes_do_not_excuse_each_other(db: Session) -> None:
+    jobs = {db.enqueue(), db.enqueue()}
+    die(db)
+    die(db)
+    for _ in range(6):
+        die(db, starts=1, alone=True)
+
+    assert {db.state(job) for job in jobs} == {"dead"}
+
+
+def another_dies(db: Session) -> None:
+    """A worker dies with a job of another queue, which is cancelled then."""
+    worker = db.worker(queues=["elsewhere"])
+    job = db.enqueue(queue="elsewhere")
+    db.claim_one(worker, "elsewhere")
+    db.call("unregister_worker", worker_id=worker)
+    db.call("rescue_jobs")
+    db.call("cancel_job", job_id=job)
+
+
 def test_a_job_that_never_ran_alone_is_never_buried(db: Session) -> None:
     job = db.enqueue()
     for _ in range(10):

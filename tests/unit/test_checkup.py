@@ -34,7 +34,7 @@ async def test_an_application_that_cannot_be_examined_is_a_trouble_and_hides_no_
     ((problem, hint),) = found["broken"]
     assert problem.startswith("it could not be examined: OSError")
     assert "hunter2" not in problem
-    assert hint == f"Mend {HERE}:BROKEN."
+    assert hint == f"Fix {HERE}:BROKEN."
     assert found["unnamed"][0].problem.startswith("it could not be examined: InvalidInput")
 
 

@@ -2,7 +2,7 @@ import asyncio
 import io
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -164,3 +164,19 @@ def test_what_json_does_not_have_is_written_all_the_same(out: io.StringIO) -> No
     get_logger("worker").info("odd", value=object(), raw=b"\xff", text="\ud800")
 
     assert lines(out)[0]["event_type"] == "odd"
+
+
+@pytest.mark.parametrize("set_up", [log.be_quiet, configure], ids=["quiet", "configured"])
+def test_a_line_goes_to_what_stderr_is_then(set_up: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who runs a command in its own process puts another stream in its place, and closes that afterwards."""
+    mine = get_logger("worker")
+    before, after = io.StringIO(), io.StringIO()
+    monkeypatch.setattr("sys.stderr", before)
+    set_up()
+    mine.warning("first")
+    before.close()
+
+    monkeypatch.setattr("sys.stderr", after)
+    mine.warning("second")
+
+    assert "second" in after.getvalue()

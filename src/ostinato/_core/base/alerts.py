@@ -69,6 +69,8 @@ class Alert:
     """What is wrong, for people; {label}, {value}, {threshold} and parameters are filled in."""
     remedy: str
     """What to do about it."""
+    message_one: str | None = None
+    """The message when the value is exactly 1, such as "1 dead letter"; None means `message`."""
     severity: Severity = "warning"
     figure: Gauge | None = None
     """The figure of the engine that is measured; one of `ENGINE_GAUGES`."""
@@ -171,11 +173,12 @@ class Alert:
                 raise self._wrong(f"a duration of {seconds:g} s", "Use seconds, 0 or more.")
 
     def _check_texts(self) -> None:
-        for text in (self.message, self.remedy):
+        messages = [text for text in (self.message, self.message_one) if text is not None]
+        for text in (*messages, self.remedy):
             if not 1 <= len(text) <= LONGEST_TEXT:
                 raise self._wrong(f"a text of {len(text)} characters", f"Message and remedy have 1 to {LONGEST_TEXT}.")
         known = _OWN_PLACES | self.parameters.keys()
-        unknown = [place for place in _PLACE.findall(self.message) if place not in known]
+        unknown = [place for text in messages for place in _PLACE.findall(text) if place not in known]
         if unknown:
             raise self._wrong(
                 f"{{{unknown[0]}}} in its message", f"Known are {', '.join(f'{{{place}}}' for place in sorted(known))}."
@@ -191,6 +194,7 @@ ENGINE_ALERTS: tuple[Alert, ...] = (
         figure=QUEUE_DEAD,
         above=0,
         message="queue {label} has {value} dead letters",
+        message_one="queue {label} has {value} dead letter",
         remedy="`ostinato jobs dead` says what killed them; `ostinato jobs redrive` retries.",
     ),
     Alert(
@@ -208,6 +212,7 @@ ENGINE_ALERTS: tuple[Alert, ...] = (
         above=0,
         for_seconds=30,
         message="{value} workers are silent, and nobody took back their jobs",
+        message_one="{value} worker is silent, and nobody took back its jobs",
         remedy="`ostinato workers` names them; a living worker takes their jobs back by itself.",
     ),
     Alert(
@@ -234,6 +239,7 @@ ENGINE_ALERTS: tuple[Alert, ...] = (
         above=0,
         severity="critical",
         message="{value} jobs are set aside: their rows are missing or damaged",
+        message_one="{value} job is set aside: its row is missing or damaged",
         remedy="`ostinato doctor` names them; repair the rows, then `ostinato.restore_job`.",
     ),
     Alert(
@@ -242,6 +248,7 @@ ENGINE_ALERTS: tuple[Alert, ...] = (
         above=0,
         for_seconds=60,
         message="{value} parts of the workers' polls fail",
+        message_one="{value} part of the workers' polls fails",
         remedy="`ostinato doctor` has the errors; the other parts go on meanwhile.",
     ),
     Alert(
@@ -249,6 +256,7 @@ ENGINE_ALERTS: tuple[Alert, ...] = (
         function="ostinato.alert_failures",
         above=0,
         message="alert {label} cannot be measured: its source failed {value} times in a row",
+        message_one="alert {label} cannot be measured: its source failed once",
         remedy="`ostinato alerts show NAME` has the error; fix its function.",
     ),
 )

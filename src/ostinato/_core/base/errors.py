@@ -37,8 +37,11 @@
     │   ├── SecretKeyUnknown          the key that it was sealed with is not configured
     │   └── SecretTampered            it was changed, or sealed for another purpose
     ├── SettingsError                 a setting is unknown, ill-typed or out of range
-    └── NotConfigured                 something needed was never set up
-        └── SecretKeyMissing          a secret cannot be sealed or opened without a key
+    ├── NotConfigured                 something needed was never set up
+    │   └── SecretKeyMissing          a secret cannot be sealed or opened without a key
+    ├── JobFailed                     the job that a caller waited for is a dead letter (enderrors.py)
+    ├── JobCancelled                  the job that a caller waited for was cancelled
+    └── StillRunning                  the job that a caller waited for has not ended in time
 
 `RetryAfter`, a signal of handlers, is outside the tree. The message says what happened with which
 values, the hint what to do. Codes and SQLSTATEs are a public contract: added to, never changed.

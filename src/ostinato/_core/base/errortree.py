@@ -6,8 +6,12 @@ from ostinato._core.base.errors import OstinatoError
 
 
 def tree() -> tuple[type[OstinatoError], ...]:
-    """Every error class of Ostinato, parents before children, in the order declared."""
-    return tuple(cls for cls in _walk(OstinatoError) if cls.__module__.startswith("ostinato."))
+    """Every error class of Ostinato, parents before children, in the order declared; ours before those of applications.
+
+    Which module was imported first makes no difference.
+    """
+    found = [cls for cls in _walk(OstinatoError) if cls.__module__.startswith("ostinato.")]
+    return tuple(sorted(found, key=lambda cls: "" if cls.__module__ == "ostinato.errors" else cls.__module__))
 
 
 def by_sqlstate(sqlstate: str | None) -> type[OstinatoError] | None:

@@ -23,6 +23,8 @@ from ostinato._core.base import flow
 from ostinato._core.base.redact import redact_value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 else:
     FilteringBoundLogger = Any  # for annotations only
@@ -82,7 +84,7 @@ def _configure_quietly(structlog: ModuleType) -> None:
         # with plain tracebacks: the default ones print local variables, secrets included
         processors=[*_shared_processors(structlog), *_renderer(structlog, "console", sys.stderr)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=_printing(structlog, None),
     )
 
 
@@ -99,7 +101,7 @@ def configure(log_format: str = "auto", level: str = "info", *, stream: TextIO |
     structlog.configure(
         processors=[*shared, *renderer],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        logger_factory=structlog.PrintLoggerFactory(out),
+        logger_factory=_printing(structlog, stream),
         # cached loggers would keep writing to the old stream after a second configure()
         cache_logger_on_first_use=False,
     )
@@ -108,6 +110,14 @@ def configure(log_format: str = "auto", level: str = "info", *, stream: TextIO |
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
     )
     _route_stdlib(out, threshold, formatter)
+
+
+def _printing(structlog: ModuleType, stream: TextIO | None) -> "Callable[..., WrappedLogger]":
+    """What prints lines to a stream; None: to what stderr is when a line comes.
+
+    Who runs a command in its own process puts another stream in its place, and closes that afterwards.
+    """
+    return lambda *_: structlog.PrintLogger(stream or sys.stderr)
 
 
 def get_logger(name: str, **values: object) -> "FilteringBoundLogger":

@@ -48,6 +48,10 @@ _CONFIG: Final = CONFIG.removeprefix(ENV_PREFIX).lower()
 _DAY = 86_400.0
 
 
+SECRETS = frozenset({"secret_key", "oidc_client_secret"})
+"""Settings that are not shown."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Settings:
     """How this process runs. Checked when made: an instance is always usable."""
@@ -90,8 +94,8 @@ class Settings:
     )
     max_crashes: int = setting(
         3,
-        "Processes that a job may take down, running alone, before it is a dead letter. It runs"
-        " alone after it was there when two died.",
+        "Processes that a job may take down, running alone, before it is a dead letter; three times"
+        " as many while other processes die too. It runs alone after it was there when two died.",
         low=1,
         high=1000,
     )
@@ -125,6 +129,13 @@ class Settings:
     api_rate_per_minute: int = setting(
         6000, "Requests a minute that one key may make of one API process.", low=1, high=10_000_000
     )
+    api_public_rate_per_minute: int = setting(
+        30_000,
+        "Requests a minute that one address may make of the public routes of one API process: callbacks of providers,"
+        " unsubscribing, documentation.",
+        low=1,
+        high=10_000_000,
+    )
     api_trusted_proxies: str = setting(
         "",
         "Proxies whose X-Forwarded-For the API believes: networks or addresses, such as `10.1.0.0/16,"
@@ -136,6 +147,11 @@ class Settings:
     )
     oidc_issuer: str | None = setting(None, "Issuer whose tokens (JWT) the API takes. Unset: none.")
     oidc_audience: str | None = setting(None, "Audience that those tokens must be for.")
+    oidc_client_id: str | None = setting(
+        None, "What the issuer calls the console: people sign in there. Unset: with keys and tokens only."
+    )
+    oidc_client_secret: str | None = setting(None, "Secret of that client. Unset: it is a public one (PKCE).")
+    oidc_scope: str = setting("openid profile", "Scopes to ask the issuer for; openid is one of them.")
     oidc_keys_url: str | None = setting(
         None, "Where the issuer's keys are (JWKS). Unset: as its discovery document says."
     )
@@ -170,7 +186,7 @@ class Settings:
 
     def __repr__(self) -> str:
         values = ", ".join(
-            f"{name}={shown(MASK if name == 'secret_key' else value)}"
+            f"{name}={shown(MASK if name in SECRETS else value)}"
             for name, field in declared().items()
             if (value := getattr(self, name)) != field.default
         )

@@ -83,6 +83,10 @@ class AlertLine:
     """How often its source failed, in a row."""
     error: str | None
     """The error of the source when it failed last."""
+    message_one: str | None
+    """The message when the value is exactly 1; null means the same one."""
+    silenced_until: datetime | None
+    """Nothing is sent about any of its labels until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,29 @@ class Firing:
     message: str
     details: str
     """The condition that it met, as JSON."""
+    acknowledged_at: datetime | None
+    """Somebody has seen it since then."""
+    acknowledged_by: str | None
+    silenced_until: datetime | None
+    """Nothing is sent about it until then."""
+    template: str | None
+    """The message of its alert with places, {label} and others; None when that is no longer declared."""
+    template_one: str | None
+    places: str | None
+    """What stands in the places beside label and value, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A time in which nothing is sent about an alert."""
+
+    alert: str
+    label: str | None
+    """The one label that is silenced; null means all."""
+    until: datetime
+    reason: str
+    silenced_by: str
+    silenced_at: datetime
 
 
 async def declare(conn: Connection, owners: Sequence[str], alerts: Sequence[Alert]) -> None:
@@ -203,6 +230,26 @@ async def own_firings(
     )
 
 
+async def acknowledge(conn: Connection, name: str, *, label: str | None = None) -> int:
+    """Note that somebody has seen what fires, of one label or of all; returns how many."""
+    return int(await call_value(conn, "acknowledge_alert", name=name, label=label))
+
+
+async def silence(conn: Connection, name: str, *, until: datetime, reason: str, label: str | None = None) -> None:
+    """Send nothing about an alert until a moment: of one label, or of all."""
+    await call(conn, "silence_alert", name=name, until=until, reason=reason, label=label)
+
+
+async def unsilence(conn: Connection, name: str, *, label: str | None = None) -> bool:
+    """End a silence before its time; returns whether there was one."""
+    return bool(await call_value(conn, "unsilence_alert", name=name, label=label))
+
+
+async def list_silences(conn: Connection, name: str | None = None) -> list[Silence]:
+    """The silences that last; those that end first come first."""
+    return await call_as(conn, class_row(Silence), "list_silences", _read=True, name=name)
+
+
 async def prune(conn: Connection, retention_days: int) -> int:
     """Delete firings that were resolved before the retention; returns how many."""
     return int(await call_value(conn, "prune_alerts", retention_days=retention_days))
@@ -225,6 +272,7 @@ def as_row(alert: Alert) -> dict[str, object]:
         "clear_seconds": alert.clear_seconds,
         "tenant_id": alert.tenant,
         "message": alert.message,
+        "message_one": alert.message_one,
         "remedy": alert.remedy,
     }
 

@@ -14,6 +14,7 @@ from psycopg.rows import class_row
 
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.db.call import call_as, call_one, call_value
+from ostinato._core.engine.jobs import ANY_QUEUE, wake_after_commit
 from ostinato._core.engine.schedules import Schedule, document
 
 Connection = AsyncConnection[Any]
@@ -94,9 +95,44 @@ class Fired:
     """Seconds until the next schedule is due."""
 
 
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """A slot that did not fire in its time."""
+
+    slot_local: datetime
+    slot_at: datetime
+    job_id: int | None
+    """Its job; None in a preview."""
+
+
 async def fire(conn: Connection, most: int = 1000) -> Fired:
     """Fire the due schedules, at most `most`, in one transaction."""
     return Fired(*await call_one(conn, "fire_schedules", most=most))
+
+
+async def run_now(conn: Connection, name: str, *, tenant_id: str | None = None) -> int:
+    """Fire a schedule now, beside its slots, paused or not, and return the job."""
+    job_id = int(await call_value(conn, "run_schedule", name=name, tenant_id=tenant_id or current_tenant()))
+    wake_after_commit(ANY_QUEUE)
+    return job_id
+
+
+async def catch_up(
+    conn: Connection,
+    name: str,
+    since: datetime,
+    *,
+    until: datetime | None = None,
+    tenant_id: str | None = None,
+    most: int = 100,
+    preview: bool = False,
+) -> list[CaughtUp]:
+    """Fire the slots after `since` that have not fired, oldest first and at most `most`; `preview` only lists them."""
+    given: dict[str, Any] = {"since": since, "until": until, "tenant_id": tenant_id or current_tenant(), "most": most}
+    rows = class_row(CaughtUp)
+    found = await call_as(conn, rows, "catch_up_schedule", _read=preview, name=name, **given, preview=preview)
+    wake_after_commit(ANY_QUEUE)
+    return found
 
 
 async def recompute(conn: Connection, zones: Sequence[str] | None = None) -> int:

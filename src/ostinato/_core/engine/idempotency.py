@@ -33,7 +33,8 @@ from ostinato._core.base.errors import IdempotencyConflict, OstinatoError, Reque
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.base.log import get_logger
 from ostinato._core.db.call import call_one, call_value
-from ostinato._core.db.pool import Lender, transaction
+from ostinato._core.db.foreign import Lender
+from ostinato._core.db.pool import transaction
 
 __all__ = [
     "Answer",

@@ -7,6 +7,7 @@ fields of each class are the columns of its SQL function, and their docstrings t
 the OpenAPI document. `loads` reads JSON from outside; None means the connection's own loader.
 """
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypedDict, Unpack
@@ -15,7 +16,7 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato._core.db.call import Loads, call_as
+from ostinato._core.db.call import Loads, call_as, call_one
 from ostinato._core.engine.jobs import State
 
 Connection = AsyncConnection[Any]
@@ -36,6 +37,25 @@ class JobFilter(_Filter, total=False):
 
     state: State | None
     correlation_id: str | None
+
+
+class Search(TypedDict, total=False):
+    """A filter of jobs by many fields; a field that is None or left out matches any."""
+
+    queue: str | None
+    kind: str | None
+    tenant_id: str | None
+    correlation_id: str | None
+    signature: str | None
+    """The error signature of dead letters."""
+    since: str | None
+    """Added at this time or later, as ISO 8601 with a zone."""
+    until: str | None
+    """Added before this time."""
+    args: dict[str, Any] | None
+    """Contained in the arguments, as `@>` of PostgreSQL means it."""
+    text: str | None
+    """Part of the text of the arguments, in any case."""
 
 
 class DeadLetterFilter(_Filter, total=False):
@@ -66,6 +86,15 @@ class JobSummary:
     finished_at: datetime | None
     error: str | None
     """The last error, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobsFound:
+    """A page of a search."""
+
+    jobs: list[JobSummary]
+    next: int | None
+    """The `before` of the next page; None means that this is the last one. A page may be empty and have a next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +285,19 @@ class TrailLine:
 async def list_jobs(conn: Connection, **which: Unpack[JobFilter]) -> list[JobSummary]:
     """A page of jobs, newest first; `before` is the last id of the page before it."""
     return await call_as(conn, class_row(JobSummary), "list_jobs", _read=True, **which)
+
+
+async def search_jobs(
+    conn: Connection, which: Search, *, state: State | None = None, before: int | None = None, most: int = 50
+) -> JobsFound:
+    """A page of the jobs that match every field, newest first; it looks at 10,000 jobs at the most."""
+    given: dict[str, Any] = {"state": state, "filter": json.dumps(which), "before": before, "most": most + 1}
+    ids, following = await call_one(conn, "search_jobs", _read=True, **given)
+    if len(ids) > most:
+        ids = ids[:most]
+        following = ids[-1]
+    rows = await call_as(conn, class_row(JobSummary), "list_jobs", _read=True, ids=ids) if ids else []
+    return JobsFound(rows, following)
 
 
 async def show_job(conn: Connection, job_id: int, *, loads: Loads | None = None) -> JobDetails:

@@ -5,19 +5,24 @@ Every function works in the transaction of the connection it is given. The logic
 """
 
 import json
+import math
+import time
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
+import psycopg
 from psycopg import AsyncConnection
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.jsonio import dump_args
-from ostinato._core.db.arrays import texts
-from ostinato._core.db.call import call, call_one, call_value
+from ostinato._core.base.vault import Vault
+from ostinato._core.db.call import call, call_now, call_one, call_value
+from ostinato._core.db.foreign import texts_for
+from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.secrets import args_purpose, vault_of
 
 Connection = AsyncConnection[Any]
@@ -31,6 +36,11 @@ MAX_ARGS_BYTES = 262_144
 """The bytes of the args of a job: `most_bytes()` of constants.sql."""
 ANY_QUEUE = "@any"
 """Rung for a job whose queue is that of its kind, known to the database only: all workers look."""
+
+RING_EVERY_SECONDS = 0.02
+MOST_RUNG = 1000
+_rung: dict[str, float] = {}
+"""When this process rang a queue in a transaction of another library."""
 
 # The queues to which the transaction of this task has added jobs; the code that commits it rings
 # them.
@@ -91,7 +101,27 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
     check_time(job)
     if job.secret_args:
         job = await sealed(conn, job)
-    wake_after_commit(job.queue or ANY_QUEUE)
+    job_id = int(await call_value(conn, "enqueue_job", **_given(job)))
+    if nobody_rings(job.queue or ANY_QUEUE):
+        await call(conn, "ring_at_commit", queue=job.queue or ANY_QUEUE)
+    return job_id
+
+
+def enqueue_sync(conn: psycopg.Connection[Any], job: NewJob) -> int:
+    """As `enqueue`, on a synchronous connection."""
+    check_time(job)
+    with translated():
+        if job.secret_args:
+            ((tenant,),) = call_now(conn, "tenant", given=_tenant_of(job))
+            job = _sealed(job, vault_of(conn), tenant)
+        ((job_id,),) = call_now(conn, "enqueue_job", **_given(job))
+        if nobody_rings(job.queue or ANY_QUEUE):
+            call_now(conn, "ring_at_commit", queue=job.queue or ANY_QUEUE)
+    return int(job_id)
+
+
+def _given(job: NewJob) -> dict[str, Any]:
+    """What `enqueue_job` is given: what is not the default."""
     tenant, correlation, subject = flow.current()
     options: dict[str, Any] = {
         "queue": job.queue,
@@ -111,14 +141,21 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
             "unique_states": list(job.unique.states),
         }
     given = {name: value for name, value in options.items() if value is not None}
-    job_id = await call_value(conn, "enqueue_job", kind=job.kind, args=job.args, **given)
-    return int(job_id)
+    return {"kind": job.kind, "args": job.args, **given}
 
 
 async def sealed(conn: Connection, job: NewJob) -> NewJob:
     """The job with its secret arguments sealed, for its kind and tenant."""
-    tenant = str(await call_value(conn, "tenant", _read=True, given=_first(job.tenant_id, flow.current().tenant)))
-    vault, args = vault_of(conn), json.loads(job.args)
+    tenant = str(await call_value(conn, "tenant", _read=True, given=_tenant_of(job)))
+    return _sealed(job, vault_of(conn), tenant)
+
+
+def _tenant_of(job: NewJob) -> str | None:
+    return _first(job.tenant_id, flow.current().tenant)
+
+
+def _sealed(job: NewJob, vault: Vault, tenant: str) -> NewJob:
+    args = json.loads(job.args)
     for name in job.secret_args & args.keys():
         if isinstance(args[name], str):
             args[name] = vault.seal(args[name], purpose=args_purpose(job.kind, name, tenant))
@@ -143,7 +180,6 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         return []
     for job in jobs:
         check_time(job)
-        wake_after_commit(job.queue or ANY_QUEUE)
         if job.unique is not None and (job.unique.policy != "return" or job.unique.states != LIVE):
             raise InvalidInput(
                 f"job {job.kind} has a unique key with policy {job.unique.policy!r} and states "
@@ -159,7 +195,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         conn,
         "enqueue_jobs",
         kinds=_column([job.kind for job in jobs]),
-        args=texts([job.args for job in jobs]),
+        args=texts_for(conn, [job.args for job in jobs]),
         queues=_column([job.queue for job in jobs]),
         priorities=_column([job.priority for job in jobs]),
         run_ats=_column([job.run_at for job in jobs]),
@@ -171,6 +207,9 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         limit_scopes=_column([None if job.limit_scope == "tenant" else job.limit_scope for job in jobs]),
         **more,
     )
+    for queue in {job.queue or ANY_QUEUE for job in jobs}:
+        if nobody_rings(queue):
+            await call(conn, "ring_at_commit", queue=queue)
     return [row[0] for row in rows]
 
 
@@ -191,6 +230,13 @@ async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by requ
 async def retry(conn: Connection, job_id: int) -> State:
     """Run a waiting, dead or cancelled job now and return the state it was in."""
     was: State = await call_value(conn, "retry_job", job_id=job_id)
+    wake_after_commit(ANY_QUEUE)
+    return was
+
+
+async def move(conn: Connection, job_id: int, run_at: datetime) -> State:
+    """Move a waiting job to another time and return the state it was in; a time that has passed is now."""
+    was: State = await call_value(conn, "move_job", job_id=job_id, run_at=run_at)
     wake_after_commit(ANY_QUEUE)
     return was
 
@@ -258,6 +304,25 @@ def check_time(job: NewJob) -> None:
             hint="Use a datetime with a zone, such as datetime.now(UTC) + timedelta(hours=1).",
             kind=job.kind,
         )
+
+
+def nobody_rings(queue: str) -> bool:
+    """Whether nobody wakes the workers after this transaction, and the last ring of this process was a while ago.
+
+    A `Client` rings after its own transactions. In one of another library the ring is part of the commit,
+    where it makes commits wait for each other: so not more often than every 20 ms. Where a burst ends
+    within that time, the last of it are found by the next poll.
+    """
+    added = added_queues.get()
+    if added is not None:
+        added.add(queue)
+        return False
+    if time.monotonic() < _rung.get(queue, -math.inf) + RING_EVERY_SECONDS:
+        return False
+    if len(_rung) >= MOST_RUNG:
+        _rung.clear()
+    _rung[queue] = time.monotonic()
+    return True
 
 
 def wake_after_commit(*queues: str) -> None:

@@ -10,15 +10,17 @@ is given. The logic is in `sql/functions/machines.sql`.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Required, TypedDict, Unpack
 
 import psycopg
 from psycopg import AsyncConnection
+from psycopg.rows import class_row
 
 from ostinato._core.base.flow import current_correlation
 from ostinato._core.base.machine import Machine
-from ostinato._core.db.call import call, call_now, call_value
+from ostinato._core.db.call import call, call_as, call_now, call_value
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.leases import Lease
 
@@ -80,6 +82,22 @@ class Past(NamedTuple):
     correlation_id: str | None
     job_id: int | None
     attempt: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How many rows of a table stand in a state."""
+
+    entity: str
+    state: str
+    count: int
+    capped: bool
+    """Whether there may be more."""
+
+
+async def count_states(conn: Connection, machine: str) -> list[Standing]:
+    """The rows in each state of a machine, as far as they can be counted at once."""
+    return await call_as(conn, class_row(Standing), "count_states", _read=True, machine=machine)
 
 
 async def install(conn: Connection, machine: Machine) -> bool:

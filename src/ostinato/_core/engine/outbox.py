@@ -18,8 +18,8 @@ from psycopg.rows import class_row
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput, NotFound
-from ostinato._core.db.arrays import texts
 from ostinato._core.db.call import call, call_as, call_now, call_one, call_value
+from ostinato._core.db.foreign import texts_for
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.jobs import added_queues
 from ostinato._core.engine.subscriptions import discard, redeliver, replay
@@ -70,7 +70,7 @@ class Sequenced(NamedTuple):
     """What a round of the sequencer did."""
 
     stamped: int | None
-    """Events that got their positions; None: another sequencer is at it."""
+    """Events that got their positions; None: another sequencer has the lock."""
     queues: list[str]
     """Queues that have jobs to run now, because an event ended their wait."""
 
@@ -109,16 +109,16 @@ async def emit_many(conn: Connection, events: Sequence[NewEvent]) -> list[int]:
     """Emit many events in one statement, and return their ids in order."""
     if not events:
         return []
-    rows = await call(conn, "emit_events", **_columns(events))
-    _note_told()
+    rows = await call(conn, "emit_events", **_columns(events, conn))
+    _note_emitted()
     return [row[0] for row in rows]
 
 
 def emit_now(conn: psycopg.Connection[Any], event: NewEvent) -> int:
     """As `emit`, on a synchronous connection, for plain functions."""
     with translated():
-        rows = call_now(conn, "emit_events", **_columns([event]))
-    _note_told()
+        rows = call_now(conn, "emit_events", **_columns([event], conn))
+    _note_emitted()
     return int(rows[0][0])
 
 
@@ -176,7 +176,7 @@ async def show_event(conn: Connection, event_id: int) -> EventDetails:
     return rows[0]
 
 
-def _columns(events: Sequence[NewEvent]) -> dict[str, Any]:
+def _columns(events: Sequence[NewEvent], conn: object) -> dict[str, Any]:
     mine = flow.current()
     for event in events:
         if event.occurred_at is not None and event.occurred_at.tzinfo is None:
@@ -188,7 +188,7 @@ def _columns(events: Sequence[NewEvent]) -> dict[str, Any]:
     subjects = _column([event.subject or mine.subject for event in events])
     return {
         "types": _column([event.type for event in events]),
-        "payloads": texts([event.payload for event in events]),
+        "payloads": texts_for(conn, [event.payload for event in events]),
         "ordering_keys": _column([event.ordering_key for event in events]),
         "versions": _column([event.version for event in events]),
         "tenant_ids": _column([event.tenant_id or mine.tenant for event in events]),
@@ -208,7 +208,7 @@ def _column(values: list[Any]) -> list[Any] | None:
     return values
 
 
-def _note_told() -> None:
+def _note_emitted() -> None:
     queues = added_queues.get()
     if queues is not None:
         queues.add(RELAY)

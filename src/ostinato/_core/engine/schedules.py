@@ -20,7 +20,7 @@ from typing import Any, Literal
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.call import call, call_as, call_value
@@ -228,6 +228,25 @@ async def resume(conn: Connection, name: str, *, tenant_id: str | None = None) -
     return due
 
 
+async def move(
+    conn: Connection,
+    name: str,
+    *,
+    cron: str,
+    zone: str = "UTC",
+    gap: Gap | None = None,
+    overlap: Overlap | None = None,
+    tenant_id: str | None = None,
+) -> datetime | None:
+    """Give a schedule another rule, leave all else as it is, and return when it is due next."""
+    _check_cron(cron)
+    tenant = tenant_id or current_tenant()
+    given: dict[str, Any] = {"cron": cron, "zone": zone, "gap": gap, "overlap": overlap, "tenant_id": tenant}
+    due: datetime | None = await call_value(conn, "move_schedule", name=name, **given)
+    wake_after_commit(RING)
+    return due
+
+
 async def delete(conn: Connection, name: str, *, tenant_id: str | None = None) -> None:
     """Remove a schedule; its jobs and fires stay."""
     await call(conn, "delete_schedule", name=name, tenant_id=tenant_id or current_tenant())
@@ -237,8 +256,10 @@ async def show(conn: Connection, name: str, *, tenant_id: str | None = None) -> 
     """Everything about one schedule."""
     tenant = tenant_id or current_tenant()
     rows = class_row(ScheduleDetails)
-    (found,) = await call_as(conn, rows, "show_schedule", _read=True, name=name, tenant_id=tenant)
-    return found
+    found = await call_as(conn, rows, "show_schedule", _read=True, name=name, tenant_id=tenant)
+    if not found:  # in a table without a row nothing asks whether there is one of that name
+        raise NotFound(f"there is no schedule {name!r}", schedule=name)
+    return found[0]
 
 
 async def upcoming(conn: Connection, *, tenant_id: str | None = None, most: int = 10) -> list[Upcoming]:

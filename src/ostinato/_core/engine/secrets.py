@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -39,7 +40,7 @@ class SecretJob:
     upto: int | None
 
 
-def vault_of(conn: Connection) -> Vault:
+def vault_of(conn: Connection | psycopg.Connection[Any]) -> Vault:
     """The vault of the process that opened a connection; for one of another driver, as configured."""
     found: Vault | None = getattr(conn, "vault", None)
     return load().vault if found is None else found

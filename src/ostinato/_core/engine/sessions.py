@@ -2,7 +2,7 @@
 
     made = await sessions.open_session(conn, tenant_id="acme", subject="lea", roles=["ops"], key_id=7)
     made.text                                             # for the cookie; nothing shows it again
-    who = await sessions.find(conn, text)                 # or None
+    who = (await sessions.find(conn, [text])).get(text)   # or None
     await sessions.close(conn, who.id)
 
 The text is 32 random bytes, made here. The database gets its SHA-256 and never the text. Use a
@@ -13,12 +13,12 @@ import hashlib
 import re
 import secrets
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 
 from ostinato._core.db.call import call_as, call_value
 
@@ -43,6 +43,9 @@ class Session:
     seen_at: datetime
     expires_at: datetime
     """When it ends unless it is used again."""
+
+
+SHOWN = tuple(each.name for each in fields(Session))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ async def open_session(
         conn,
         class_row(Session),
         "open_session",
-        hash=_hash_of(text),
+        hash=hash_of(text),
         tenant_id=tenant_id,
         subject=subject,
         roles=sorted(roles),
@@ -89,16 +92,15 @@ async def enter(conn: Connection, ticket: str) -> Opened | None:
         return None
     text = secrets.token_urlsafe(TEXT_BYTES)
     rows = class_row(Session)
-    found = await call_as(conn, rows, "enter_session", ticket=_hash_of(ticket), hash=_hash_of(text))
+    found = await call_as(conn, rows, "enter_session", ticket=hash_of(ticket), hash=hash_of(text))
     return Opened(text, found[0]) if found else None
 
 
-async def find(conn: Connection, text: str) -> Session | None:
-    """The session that has this text, if it still lasts."""
-    if TEXT.fullmatch(text) is None:
-        return None
-    found = await call_as(conn, class_row(Session), "find_session", hash=_hash_of(text))
-    return found[0] if found else None
+async def find(conn: Connection, texts: Collection[str]) -> dict[str, Session]:
+    """The sessions that have these texts, those that still last, by their text."""
+    by_hash = {hash_of(text): text for text in texts if TEXT.fullmatch(text) is not None}
+    found = await call_as(conn, dict_row, "find_sessions", hashes=list(by_hash))
+    return {by_hash[row["hash"]]: Session(**{name: row[name] for name in SHOWN}) for row in found}
 
 
 async def close(conn: Connection, session_id: int, *, tenant_id: str | None = None) -> bool:
@@ -116,5 +118,6 @@ async def prune(conn: Connection) -> int:
     return int(await call_value(conn, "prune_sessions"))
 
 
-def _hash_of(text: str) -> bytes:
+def hash_of(text: str) -> bytes:
+    """What the database knows of a text."""
     return hashlib.sha256(text.encode()).digest()

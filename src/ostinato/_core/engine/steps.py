@@ -17,8 +17,9 @@ from psycopg.rows import class_row
 from ostinato._core.db.arrays import numbers, texts, texts_or_nulls
 from ostinato._core.db.call import Loads, call, call_as, call_now, call_value
 from ostinato._core.db.sqlstate import translated
+from ostinato._core.engine import audit
 from ostinato._core.engine.claims import Job
-from ostinato._core.engine.jobs import State
+from ostinato._core.engine.jobs import State, wake_after_commit
 
 Connection = AsyncConnection[Any]
 Type = Literal["call", "sleep", "event", "timeout"]
@@ -156,6 +157,13 @@ async def signal(conn: Connection, job_id: int, payload: str | None = None) -> s
     """
     queue: str = await call_value(conn, "signal_job", job_id=job_id, payload=payload)
     return queue
+
+
+async def signal_own(conn: Connection, job_id: int, payload: str | None = None) -> None:
+    """End a job's wait by hand, for an operator of all tenants or of its own; `payload` is JSON text."""
+    queue: str = await call_value(conn, "own_signal_job", job_id=job_id, payload=payload)
+    await audit.note(conn, "signal", "job", str(job_id), job_ids=[job_id])
+    wake_after_commit(queue)
 
 
 def wait_name(event: str, key: str) -> str:

@@ -4,14 +4,17 @@ Entering lasts until the end of the transaction of the connection it is given. T
 `sql/functions/tenants.sql`.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
+from psycopg.rows import class_row
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput
-from ostinato._core.db.call import call
+from ostinato._core.db.call import call, call_as
 
 Connection = AsyncConnection[Any]
 
@@ -61,6 +64,24 @@ async def refuse_filtered_reads(conn: Connection) -> None:
     """Make a read that row-level security would filter an error, for the rest of the transaction."""
     _in_transaction(conn, "refuse_filtered_reads")
     await call(conn, "refuse_filtered_reads")
+
+
+@dataclass(frozen=True, slots=True)
+class TenantLine:
+    """A tenant, as the operators of the installation see it."""
+
+    tenant_id: str
+    keys: int
+    """API keys that work."""
+    last_used_at: datetime | None
+    """When one of them was used last."""
+    endpoints: int
+    """Endpoints of webhooks."""
+
+
+async def list_tenants(conn: Connection, *, after: str = "", most: int = 50) -> list[TenantLine]:
+    """The tenants by name; `after` is the last of the page before. Use a worker's connection."""
+    return await call_as(conn, class_row(TenantLine), "list_tenants", _read=True, after=after, most=most)
 
 
 def _in_transaction(conn: Connection, verb: str) -> None:

@@ -184,7 +184,7 @@ async def rotate(
 
 
 def open_secrets(vault: Vault, endpoint_id: int, stored: Sequence[str]) -> list[str]:
-    """The secrets of an endpoint, for whoever signs.
+    """The secrets of an endpoint, to sign with.
 
     One of before the vault is in the clear until `ostinato secrets rotate` seals it. While a key is
     rotated a process may lack that of one secret: the others sign, as long as there is one.

@@ -94,6 +94,11 @@ def heartbeat(conn: Connection[Any], worker_id: UUID, *, draining: bool = False,
     return bool(call_now(conn, "heartbeat_worker", worker_id=worker_id, **state)[0][0])
 
 
+async def drain(conn: AnyConnection, worker_id: UUID) -> None:
+    """Ask a worker to end: it takes no new jobs, finishes those that it has, and stops."""
+    await call(conn, "drain_worker", worker_id=worker_id)
+
+
 async def unregister(conn: AnyConnection, worker_id: UUID) -> None:
     """Remove a worker that stops."""
     await call(conn, "unregister_worker", worker_id=worker_id)

@@ -8,6 +8,7 @@ async with ostinato.connect() as client:
         await send_invoice.enqueue(conn, invoice_id=8)
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any, Self, Unpack
@@ -18,9 +19,11 @@ from ostinato._core.base.errors import OstinatoError
 from ostinato._core.base.settings import Settings, load
 from ostinato._core.db.pool import Pool, transaction
 from ostinato._core.engine import queues
+from ostinato._core.engine.ends import End
 from ostinato._core.engine.jobs import added_queues
 from ostinato._core.runtime.bell import Bell
 from ostinato._core.runtime.database import Database, from_settings
+from ostinato._core.runtime.ends import Ends, JobHandle
 from ostinato._core.runtime.handlers.kinds import Options
 from ostinato._core.runtime.tenants import TenantClient, enqueue_named
 
@@ -45,12 +48,14 @@ class Client:
             vault=self.settings.vault,
         )
         self._bell = Bell(self._ring)
+        self.ends = Ends(database)
 
     async def __aenter__(self) -> Self:
         await self._pool.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.ends.close()
         await self._bell.close()
         await self._pool.close()
 
@@ -68,6 +73,21 @@ class Client:
     async def enqueue(self, kind: str, args: Mapping[str, object] | None = None, **options: Unpack[Options]) -> int:
         """Add a job by the name of its kind, which this process need not know."""
         return await enqueue_named(self, kind, args, options)
+
+    async def wait(self, job_id: int, timeout: float | None = None) -> End:  # noqa: ASYNC109 - as callers know it
+        """Wait until a job has ended, well or not; raises `StillRunning` after the time (in seconds).
+
+        A ring wakes it; through a pooler, which gives none, it asks about once a second.
+        """
+        return await self.ends.wait(self, job_id, timeout)
+
+    async def result(self, job_id: int, timeout: float | None = None) -> Any:  # noqa: ANN401, ASYNC109 - as above
+        """Wait for what the handler returned; raises `JobFailed`, `JobCancelled` or, after the time, `StillRunning`."""
+        return (await self.wait(job_id, timeout)).value()
+
+    def job(self, job_id: int) -> JobHandle:
+        """A job, to be waited for: `await client.job(job_id).result(timeout=30)`."""
+        return JobHandle(job_id, self)
 
     def for_tenant(self, tenant_id: str, user_id: str | None = None, key_id: int | None = None) -> TenantClient:
         """The same client acting as one tenant, who sees and adds its own rows only.
@@ -133,3 +153,25 @@ async def connect(
     chosen = settings or load({"database_url": database_url, "data_dir": data_dir})
     async with from_settings(chosen) as database, Client(database, chosen) as client:
         yield client
+
+
+def wait_sync(
+    job_id: int, timeout: float | None = None, *, database_url: str | None = None, data_dir: str | None = None
+) -> End:
+    """Wait in sync code until a job has ended; raises `StillRunning` after the time (in seconds).
+
+    It opens connections of its own for this one wait.
+    """
+
+    async def waited() -> End:
+        async with connect(database_url, data_dir=data_dir) as client:
+            return await client.wait(job_id, timeout)
+
+    return asyncio.run(waited())
+
+
+def result_sync(
+    job_id: int, timeout: float | None = None, *, database_url: str | None = None, data_dir: str | None = None
+) -> Any:  # noqa: ANN401 - whatever the handler returned
+    """Wait in sync code for what the handler returned, as `Client.result` does."""
+    return wait_sync(job_id, timeout, database_url=database_url, data_dir=data_dir).value()

@@ -18,9 +18,11 @@ from psycopg import AsyncConnection
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.flow import flow
 from ostinato._core.base.jsonio import dump_args
-from ostinato._core.db.pool import Lender
+from ostinato._core.db.foreign import Lender
 from ostinato._core.engine import jobs, tenants
+from ostinato._core.engine.ends import End
 from ostinato._core.engine.jobs import NewJob
+from ostinato._core.runtime.ends import JobHandle
 from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
 
 if TYPE_CHECKING:
@@ -53,6 +55,18 @@ class TenantClient:
     async def enqueue(self, kind: str, args: Mapping[str, object] | None = None, **options: Unpack[Options]) -> int:
         """Add a job of the tenant by the name of its kind."""
         return await enqueue_named(self, kind, args, options)
+
+    def job(self, job_id: int) -> JobHandle:
+        """A job of the tenant, to be waited for."""
+        return JobHandle(job_id, self)
+
+    async def wait(self, job_id: int, timeout: float | None = None) -> End:  # noqa: ASYNC109 - as callers know it
+        """Wait until a job of the tenant has ended, as `Client.wait` does."""
+        return await self._client.ends.wait(self, job_id, timeout)
+
+    async def result(self, job_id: int, timeout: float | None = None) -> Any:  # noqa: ANN401, ASYNC109 - as above
+        """Wait for the result of a job of the tenant, as `Client.result` does."""
+        return (await self.wait(job_id, timeout)).value()
 
 
 async def enqueue_named(to: Lender, kind: str, args: Mapping[str, object] | None, options: Options) -> int:

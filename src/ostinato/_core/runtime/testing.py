@@ -301,5 +301,5 @@ async def _deliver(conn: AsyncConnection[Any]) -> int:
     """What the relay does in one round; how much that was."""
     stamped, _ = await outbox.sequence(conn)
     queues = await subscriptions.dispatch(conn)
-    told, _ = await webhook_deliveries.fan_out(conn, BATCH)
-    return (stamped or 0) + len(queues) + (told or 0)
+    fanned, _ = await webhook_deliveries.fan_out(conn, BATCH)
+    return (stamped or 0) + len(queues) + (fanned or 0)

@@ -71,6 +71,13 @@ async def authenticated(request: Request) -> Caller:
     return cast("Caller", known)
 
 
+def count_stranger(request: Request) -> None:
+    """Count a request that names no caller; raises `TooManyRequests`."""
+    count = getattr(request.app.state, "count_stranger", None)
+    if count is not None:
+        count(request)
+
+
 def client_of(request: Request) -> Client:
     """The client of the process that serves a request, for routes without a caller."""
     return cast("Client", request.app.state.client)

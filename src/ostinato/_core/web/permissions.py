@@ -1,27 +1,5 @@
 """Permissions as data: a route names a permission, a permission names its roles."""
 
-from dataclasses import dataclass
+from ostinato._core.base.permissions import Permission
 
-from ostinato._core.base.errors import Forbidden
-
-
-@dataclass(frozen=True, slots=True)
-class Permission:
-    """Something that the holders of some roles may do."""
-
-    name: str
-    """Such as "engine.read"."""
-    roles: tuple[str, ...]
-    about: str
-    """What it allows, in a few words."""
-
-    def check(self, roles: frozenset[str]) -> None:
-        """Refuse a caller who has none of the roles."""
-        if roles.isdisjoint(self.roles):
-            raise Forbidden(
-                f"{self.name} needs one of the roles {', '.join(self.roles)};"
-                f" the caller has {', '.join(sorted(roles)) or 'none'}",
-                permission=self.name,
-                needs=list(self.roles),
-                has=sorted(roles),
-            )
+__all__ = ["Permission"]

@@ -5,7 +5,8 @@ router = Router(prefix="/v1", tags=["billing"])
 @router.get("/invoices/{number}", needs=READ, raises=(NotFound,))
 async def show(caller: Who, number: int) -> Invoice: ...
 
-A route without `needs` is open to everybody, and must declare that: `public=True`.
+A route without `needs` is open to everybody, and must declare that: `public=True`. Its callers are
+counted by their address, unless it is `uncounted`.
 """
 
 from collections.abc import Callable, Coroutine
@@ -14,14 +15,16 @@ from typing import Any, TypeVar
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
-from ostinato._core.base.errors import OstinatoError
-from ostinato._core.web.caller import authenticated
+from ostinato._core.base.errors import OstinatoError, TooManyRequests
+from ostinato._core.web.caller import authenticated, count_stranger
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import responses
 from ostinato._core.web.strict import StrictRequest
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
+LONGEST_VALUE = 100
+"""Characters of a part of the path that the log line of a request shows."""
 PERMISSION = "x-permission"
 SCHEME = "key"
 SCHEMES = {
@@ -43,8 +46,11 @@ class Route(APIRoute):
     """
 
     needs: Permission | None = None
+    uncounted: bool = False
     max_body_bytes: int | None = None
     """The largest body that it takes, if that is more than other routes take."""
+    line: tuple[str, ...] = ()
+    """Fields that the log line of its requests has, beside those of all."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, after authentication and the check of the body."""
@@ -53,8 +59,13 @@ class Route(APIRoute):
 
         async def strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
+            if self.line:
+                given = {name: str(value)[:LONGEST_VALUE] for name, value in request.path_params.items()}
+                note_line(request, **{name: given.get(name) for name in self.line})
             if self.needs is not None:
                 self.needs.check((await authenticated(strict)).roles)
+            elif not self.uncounted:
+                count_stranger(strict)
             if takes_body:
                 await strict.check_media_type()
                 if await strict.body():
@@ -64,11 +75,18 @@ class Route(APIRoute):
         return strictly
 
 
+def note_line(request: Request, **fields: object) -> None:
+    """Add fields to the log line of a request: what it turned out to be about."""
+    request.scope.setdefault("state", {}).setdefault("line", {}).update(fields)
+
+
 class Router(APIRouter):
     """An `APIRouter` whose routes have a permission, and their error answers in the document."""
 
-    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - as APIRouter
+    def __init__(self, *, line: tuple[str, ...] = (), **options: Any) -> None:  # noqa: ANN401 - as APIRouter
+        """`line` names fields that the log line of each request has; a part of the path fills its own."""
         super().__init__(route_class=Route, **options)
+        self._line = line
 
     def route_of(  # noqa: D417 - the others are those of APIRouter
         self,
@@ -77,6 +95,7 @@ class Router(APIRouter):
         *,
         needs: Permission | None = None,
         public: bool = False,
+        uncounted: bool = False,
         raises: tuple[type[OstinatoError], ...] = (),
         max_body_bytes: int | None = None,
         **options: Any,  # noqa: ANN401 - as APIRouter
@@ -85,7 +104,8 @@ class Router(APIRouter):
 
         Args:
             needs: the permission that a caller must have
-            public: everybody may call it
+            public: everybody may call it, each address so many times a minute (`api_public_rate_per_minute`)
+            uncounted: any number of times, as the health of a process
             raises: errors of its own, for the OpenAPI document
             max_body_bytes: a larger body than `api_max_body_bytes` allows others
         """
@@ -98,6 +118,8 @@ class Router(APIRouter):
         if needs is not None:
             said = {"name": needs.name, "roles": list(needs.roles)}
             extra = extra | {PERMISSION: said, "security": [{SCHEME: []}]}
+        if public and not uncounted:
+            raises = (*raises, TooManyRequests)
         known = responses(*raises, body=method in {"POST", "PUT", "PATCH"}, usual=not public)
         declare = self.api_route(
             path,
@@ -112,7 +134,9 @@ class Router(APIRouter):
             made = self.routes[-1]
             assert isinstance(made, Route)  # noqa: S101 - the class of our routes
             made.needs = needs
+            made.uncounted = uncounted
             made.max_body_bytes = max_body_bytes
+            made.line = self._line
             return endpoint
 
         return decorate

@@ -29,8 +29,17 @@ grant execute on function
     ostinato_internal.own_found_jobs, ostinato_internal.own_limits, ostinato_internal.own_cancel_job,
     ostinato_internal.own_retry_job, ostinato_internal.own_redrive_jobs, ostinato_internal.own_enqueue_job,
     ostinato_internal.own_enqueue_jobs, ostinato_internal.own_emit_events, ostinato_internal.own_erase_subject,
-    ostinato_internal.own_found_audit, ostinato_internal.own_found_actions
+    ostinato_internal.own_found_audit, ostinato_internal.own_found_actions, ostinato_internal.own_searched_jobs,
+    ostinato_internal.own_preview_bulk, ostinato_internal.own_start_bulk, ostinato_internal.own_stop_bulk,
+    ostinato_internal.own_move_job, ostinato_internal.own_restart_job, ostinato_internal.own_fire_slots,
+    ostinato.own_signal_job
 to ostinato_worker, ostinato_tenant;
+-- They act on alerts, which no tenant reads: on those of acting_tenant() only.
+grant execute on function
+    ostinato.acknowledge_alert, ostinato.silence_alert, ostinato.unsilence_alert, ostinato.list_silences
+to ostinato_worker, ostinato_tenant;
+-- They open and close links to the endpoints of acting_tenant() only, for a role that may do nothing else.
+grant execute on function ostinato.open_portal, ostinato.close_portals to ostinato_worker, ostinato_tenant;
 -- It says whether a tenant may start a kind or use a queue, and no more: no row of a tenant is in it.
 grant execute on function ostinato.check_open_kind to ostinato_worker, ostinato_tenant;
 -- A tenant adds jobs by the functions above, which ask whether their kind and queue are open to it, and by no other
@@ -48,6 +57,8 @@ grant insert (created_at, timed_at, starts_at, ends_at, catch_up_seconds, grace_
 on ostinato_data.schedule to ostinato_tenant;
 -- It writes entries of the audit, a tenant's always as its own; nobody else may write them, or choose their ids.
 grant execute on function ostinato_internal.record to ostinato_worker, ostinato_tenant;
+-- It writes an entry for a batch of a bulk action, by the actor who started that, and for no other.
+grant execute on function ostinato_internal.record_bulk to ostinato_worker;
 -- It reads the installation's secret, and gives away a hash that only the same tenant and subject have. A tenant's
 -- subjects are hashed by the functions above.
 grant execute on function ostinato_internal.subject_hash to ostinato_worker;
@@ -56,7 +67,7 @@ grant execute on function ostinato.open_pass, ostinato.close_pass to ostinato_wo
 -- They make and drop partitions, which only an owner may; every worker does it for all.
 grant execute on function ostinato.upkeep_partitions, ostinato.upkeep_logs to ostinato_worker;
 -- What the API does for no tenant: it compares keys that it was sent, notes their use, wakes workers, and watches. None
--- of them returns a row or a name of a tenant, but the key to whoever has its text.
+-- of them returns a row or a name of a tenant, but the key to a caller that has its text.
 grant execute on function
     ostinato.match_api_keys, ostinato.note_api_key_use, ostinato.ring_doorbell, ostinato.observe_declared
 to ostinato_worker, ostinato_api;

@@ -1,1 +1,1 @@
-"""The handlers' side: applications, kinds, contexts, outcomes, steps, and subscribers of events."""
+"""This package holds what handlers use: applications, kinds, contexts, outcomes, steps, subscribers of events."""

@@ -1,4 +1,4 @@
-"""An application: a name, and the functions that are its jobs.
+"""An application has a name, and functions that are its jobs.
 
     app = App("billing")
 
@@ -20,7 +20,7 @@ from ostinato._core.base.alerts import Alert
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.events import EventType, OnPoison, Start
-from ostinato._core.db.pool import Target
+from ostinato._core.db.foreign import Target
 from ostinato._core.engine.queues import Queue
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.handlers.declared import Times, declared
@@ -42,7 +42,8 @@ class App:
     router, `sql` its part of the schema, `metrics` its figures for Prometheus, `panels` what the
     console shows, `doctor` what it needs on this machine, `machines` its state machines, `sandbox`
     its stand-in for the outside world, `demo` its scenario, `secrets` a tuple of the columns whose
-    values it seals; `alerts`, too, may be the name of a tuple. `jobs` names the modules that declare
+    values it seals; `alerts`, too, may be the name of a tuple. `locale` is the package whose folder
+    `locale` has its texts in other languages, for the console. `jobs` names the modules that declare
     its kinds, events and schedules, so that importing the App itself stays cheap.
     """
 
@@ -64,6 +65,7 @@ class App:
         doctor: str | None = None,
         machines: Sequence[str] = (),
         secrets: str | None = None,
+        locale: str | None = None,
     ) -> None:
         if not _NAME.fullmatch(name):
             raise InvalidInput(
@@ -83,6 +85,7 @@ class App:
         self.doctor = doctor
         self.machines = tuple(machines)
         self.secrets = secrets
+        self.locale = locale
         self._jobs = (jobs,) if isinstance(jobs, str) else tuple(jobs)
         self._kinds: dict[str, JobKind[Any]] = {}
         self._schedules: dict[str, Schedule] = {}
@@ -94,7 +97,7 @@ class App:
             self.alert(alert)
 
     def load(self) -> None:
-        """Import the modules that declare its jobs; whoever asks for one of them does so too."""
+        """Import the modules that declare its jobs; the properties below do so too."""
         # One that is being imported, by this thread, is there already as far as it has come.
         for module in self._jobs:
             import_module(module)
@@ -120,7 +123,7 @@ class App:
         name: str | None = None,
         **times: Unpack[Times],
     ) -> Schedule:
-        """Have a kind of this app run at local times: app.schedule(digest, cron="0 8 * * MON").
+        """Schedule a kind of this app at local times: app.schedule(digest, cron="0 8 * * MON").
 
         Every worker of the app writes its schedules when it starts, for the tenant "default". One
         that is no longer declared is not deleted: the log of a worker names it, and `ostinato
@@ -174,7 +177,7 @@ class App:
 
     @property
     def alerts(self) -> Sequence[Alert]:
-        """What the app wants watched."""
+        """The alerts that the app declares."""
         self.load()
         if self._more_alerts is not None:
             place, self._more_alerts = self._more_alerts, None
@@ -183,7 +186,7 @@ class App:
         return tuple(self._alerts.values())
 
     def alert(self, alert: Alert) -> Alert:
-        """Have the engine watch a value: app.alert(Alert("billing.unpaid", …)).
+        """Declare an alert, which the engine evaluates: app.alert(Alert("billing.unpaid", …)).
 
         Every worker of the app declares its alerts when it starts; one that the app no longer has
         is resolved and forgotten then.

@@ -1,4 +1,4 @@
-"""What a handler gets: the job, and the few things it may do with the engine."""
+"""A handler gets a context: its job, and the few things that it may do with the engine."""
 
 import asyncio
 import time
@@ -94,12 +94,12 @@ class Context:
 
     @property
     def correlation_id(self) -> str:
-        """What this job is part of: its correlation id, or one made from its own id."""
+        """The correlation id of the job, or one made from its own id."""
         return self.job.correlation_id or f"job-{self.job.id}"
 
     @property
     def flow(self) -> Flow:
-        """Whose work this is, what it is part of, whom it is about: what the handler adds gets it."""
+        """The tenant, correlation id and subject of the job; what the handler adds inherits them."""
         return Flow(self.job.tenant_id, self.correlation_id, self.job.subject)
 
     @property
@@ -123,12 +123,12 @@ class Context:
 
     @property
     def vault(self) -> Vault:
-        """What seals and opens secrets with the keys of this worker."""
+        """The vault that seals and opens secrets with the keys of this worker."""
         return self._services.settings.vault
 
     @asynccontextmanager
     async def transaction(self, statement_seconds: Limit = None) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction that ends the job: its writes and the completion commit together.
+        """Open a transaction that ends the job: its writes and the completion commit together.
 
         It is the last thing that a handler does. Raises `LeaseLost`, and writes nothing, when
         another worker has the job by now. `statement_seconds` replaces the setting of that name.
@@ -189,7 +189,7 @@ class Context:
         return result
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep for any time, in any number of processes: the job leaves the worker meanwhile.
+        """Sleep for any time; the job leaves the worker meanwhile, and another process may go on with it.
 
         The handler is started anew afterwards and comes by here again, so it must have its work
         before in steps. Counts as no failure.
@@ -197,7 +197,7 @@ class Context:
         await self._open_steps("sleep").sleep(seconds)
 
     async def wait_for(self, event: str, key: str, timeout: float | None = None) -> Any:  # noqa: ANN401, ASYNC109 - whatever was emitted; the time is the database's
-        """The payload of the next event of this type and ordering key; the job leaves meanwhile.
+        """Wait for the next event of this type and ordering key, and return its payload; the job leaves meanwhile.
 
         Events count from the creation of the job on, each for one wait. Raises `TimeoutError` when
         none came within `timeout` seconds.
@@ -223,7 +223,7 @@ class Context:
 
     @asynccontextmanager
     async def fenced(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction that does not end the job: committed if this attempt still owns it.
+        """Open a transaction that does not end the job; it commits if this attempt still owns the job.
 
         Raises `LeaseLost`, and writes nothing, when another worker has the job by now. The fence
         comes last, so that rows of the handler are locked before the claim, as in `transaction()`.
@@ -257,14 +257,14 @@ class Context:
             self._apart = True
 
     async def shared(self, make: Callable[[*Ts], AbstractAsyncContextManager[T]], *args: *Ts) -> T:
-        """What `make(*args)` opens, once for all jobs of this worker; closed when the worker ends.
+        """Return what `make(*args)` opens, once for all jobs of this worker; it is closed when the worker ends.
 
         For what is costly to make, such as a pool of HTTP connections.
         """
         return await self._services.shared.get(make, *args)
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
-        """Say how far the job is. Cheap: only the last word is written, about once a second."""
+        """Report the progress of the job. Cheap: only the last report is written, about once a second."""
         if self.abandoned:
             return
         text = None if note is None else storable(str(note))[:NOTE_LENGTH]
@@ -363,17 +363,17 @@ class SyncContext:
             self._wait(self._ctx.set_apart())
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Let the worker's event loop do something, and wait for it here."""
+        """Run a coroutine in the worker's event loop, and wait for it here."""
         assert self._loop is not None  # noqa: S101  # given by whoever runs handlers in threads
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
-        """Say how far the job is."""
+        """Report the progress of the job."""
         self._ctx.progress(done, total, note)
 
 
 def abandon(ctx: Context) -> None:
-    """Give the handler of an attempt up, and cut the connection of its transaction.
+    """Abandon the handler of an attempt, and cut the connection of its transaction.
 
     The transaction may hold the job by its fence, and the verdict would wait for it: the server
     rolls it back as soon as the connection is gone.

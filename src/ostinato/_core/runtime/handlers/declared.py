@@ -1,4 +1,4 @@
-"""Schedules that are part of an app's code."""
+"""An app declares schedules in its code; workers write them to the database."""
 
 import json
 from collections.abc import Mapping, Sequence

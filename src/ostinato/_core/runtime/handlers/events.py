@@ -1,4 +1,4 @@
-"""Types of events and their subscribers, as an app declares them.
+"""An app declares the types of its events, and the subscribers that handle some.
 
     paid = billing.event("invoice.paid", version=1, payload=InvoicePaid)
 
@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypedDict, TypeVar
 
-import psycopg
 import pydantic
 from psycopg import AsyncConnection
 
@@ -25,7 +24,7 @@ from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.events import Event, EventType, OnPoison, Start
 from ostinato._core.base.jsonio import dump_args
-from ostinato._core.db.pool import Target, connection_of
+from ostinato._core.db.foreign import SyncTarget, Target, connection_of, sync_connection_of
 from ostinato._core.engine import outbox, subscriptions
 from ostinato._core.engine.outbox import NewEvent
 from ostinato._core.runtime.handlers.context import Context, SyncContext
@@ -37,7 +36,7 @@ LONGEST_SUBSCRIPTION = 200
 
 
 class Envelope(TypedDict, total=False):
-    """What an event has beside its payload, as a caller may give it."""
+    """The fields of an event beside its payload, as a caller may give them."""
 
     key: str | None
     tenant: str | None
@@ -58,7 +57,7 @@ class EventKind(Generic[M]):
 
     @property
     def name(self) -> str:
-        """What the event is called."""
+        """The name of the type."""
         return self.type.name
 
     async def emit(
@@ -92,16 +91,16 @@ class EventKind(Generic[M]):
         occurred_at: datetime | None = None,
         subject: str | None = None,
     ) -> list[int]:
-        """Emit many, each a payload with its key, in one statement; returns the ids in order."""
+        """Emit many events, each a payload with its key, in one statement; returns the ids in order."""
         events = [
             self.new(payload, key, tenant, correlation_id, occurred_at, subject=subject) for payload, key in payloads
         ]
         async with connection_of(to) as conn:
             return await outbox.emit_many(conn, events)
 
-    def emit_now(
+    def emit_sync(
         self,
-        conn: psycopg.Connection[Any],
+        to: SyncTarget,
         payload: M | Mapping[str, object],
         *,
         key: str | None = None,
@@ -110,7 +109,8 @@ class EventKind(Generic[M]):
         occurred_at: datetime | None = None,
         subject: str | None = None,
     ) -> int:
-        """As `emit`, on the synchronous connection of a plain function."""
+        """As `emit` in sync code: in the transaction of psycopg, SQLAlchemy or Django that it is given."""
+        conn = sync_connection_of(to)
         return outbox.emit_now(conn, self.new(payload, key, tenant, correlation_id, occurred_at, subject=subject))
 
     def new(
@@ -123,7 +123,7 @@ class EventKind(Generic[M]):
         *,
         subject: str | None = None,
     ) -> NewEvent:
-        """The event as the engine takes it."""
+        """Make the event as the engine takes it."""
         return NewEvent(
             self.type.name,
             self.dump(payload),
@@ -137,7 +137,7 @@ class EventKind(Generic[M]):
         )
 
     def dump(self, payload: object) -> str:
-        """A payload as JSON text, if it is as the type says."""
+        """Check a payload against the type, and write it as JSON text."""
         if self._adapter is None:
             return dump_args(payload, MAX_ARGS_BYTES)
         try:
@@ -151,7 +151,7 @@ class EventKind(Generic[M]):
         return str(raw, "utf-8")
 
     def load(self, args: str) -> Any:  # noqa: ANN401 - what the type says
-        """The payload of an event's job, from its args as JSON text, as the type says."""
+        """Read the payload of an event's job from its args, and check it against the type."""
         if self._adapter is None:
             return json.loads(args)["payload"]
         try:
@@ -269,7 +269,7 @@ class EventArguments(Arguments):
 
 
 def _place(path: tuple[object, ...]) -> str:
-    """Where in a payload a fault is."""
+    """Say where in a payload a fault is."""
     inner = path[1:] if path[:1] == ("payload",) else path
     return ".".join(str(part) for part in inner) or "payload"
 

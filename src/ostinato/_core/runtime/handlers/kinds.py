@@ -1,4 +1,4 @@
-"""A kind of job.
+"""A kind of job is a function of an app: its name, its arguments, and how its jobs run.
 
 Its handler, its policy, and its arguments as the handler's type hints describe them.
 """
@@ -19,7 +19,9 @@ from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.base.vault import Secret
-from ostinato._core.db.pool import Target, connection_of
+from ostinato._core.db.call import call_now
+from ostinato._core.db.foreign import SyncTarget, Target, connection_of, sync_connection_of
+from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine import clock, jobs
 from ostinato._core.engine.jobs import MAX_ARGS_BYTES, LimitScope, NewJob, Unique
 
@@ -34,7 +36,7 @@ LEAST_PRIORITY, MOST_PRIORITY = -32_768, 32_767
 
 
 class Options(TypedDict, total=False):
-    """How one job differs from its kind."""
+    """The options of one job that differ from those of its kind."""
 
     queue: str
     priority: int
@@ -89,7 +91,7 @@ class Arguments:
         return json.dumps(self._model.model_json_schema())
 
     def dump(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
-        """Arguments of a call as JSON text."""
+        """Check the arguments of a call, and write them as JSON text."""
         if not args:
             return self.dump_values(kwargs)
         try:
@@ -100,7 +102,7 @@ class Arguments:
         return self.dump_values(values)
 
     def dump_values(self, values: Mapping[str, object]) -> str:
-        """Named arguments as JSON text."""
+        """Check named arguments, and write them as JSON text."""
         try:
             checked = self._validator.validate_python(dict(values))
             raw = self._serializer.to_json(checked, by_alias=True)
@@ -115,7 +117,7 @@ class Arguments:
         return str(raw, "utf-8")
 
     def dump_scheduled(self, values: Mapping[str, object]) -> str:
-        """The arguments of a schedule as JSON text: the slot is added when it fires."""
+        """Check the arguments of a schedule, and write them as JSON text; the slot is added when it fires."""
         if SLOT not in self.signature.parameters:
             return self.dump_values(values)
         whole: dict[str, Any] = json.loads(self.dump_values({**values, SLOT: _SOME_SLOT}))
@@ -130,7 +132,7 @@ class Arguments:
         return json.dumps(whole).encode()
 
     def load(self, text: str) -> dict[str, Any]:
-        """The keyword arguments of the handler, from JSON text."""
+        """Read the keyword arguments of the handler from JSON text."""
         try:
             values: dict[str, Any] = self._validator.validate_json(text).__dict__
         except pydantic.ValidationError as error:
@@ -193,7 +195,7 @@ class JobKind(Generic[P]):
         return self.handler(ctx, *args, **kwargs)
 
     def options(self, **options: Unpack[Options]) -> "JobKind[P]":
-        """The same kind with other choices for the next jobs: when, where, for whom."""
+        """Return the same kind with other options for the next jobs: when, where, for whom."""
         if "run_at" in options and "delay" in options:
             raise InvalidInput(f"{self.name} got both run_at and delay", hint="Give one of them.")
         changed = copy.copy(self)
@@ -209,6 +211,16 @@ class JobKind(Generic[P]):
         async with connection_of(to) as conn:
             return await jobs.enqueue(conn, await self._new(conn, text))
 
+    def enqueue_sync(self, to: SyncTarget, /, *args: P.args, **kwargs: P.kwargs) -> int:
+        """As `enqueue` in sync code: in the transaction of psycopg, SQLAlchemy or Django that it is given."""
+        text = self.arguments.dump(args, kwargs)
+        conn = sync_connection_of(to)
+        now = None
+        if "delay" in self.chosen:
+            with translated():
+                ((now,),) = call_now(conn, "now")
+        return jobs.enqueue_sync(conn, _chosen(self._plain(text), self.chosen, now))
+
     async def enqueue_many(self, to: Target, arguments: Iterable[Mapping[str, object]]) -> list[int]:
         """Add a job for each set of named arguments, in one statement; returns the ids in order."""
         texts = [self.arguments.dump_values(values) for values in arguments]
@@ -217,15 +229,22 @@ class JobKind(Generic[P]):
             return await jobs.enqueue_many(conn, [replace(job, args=text) for text in texts])
 
     async def _new(self, conn: AsyncConnection[Any], args: str) -> NewJob:
-        job = NewJob(self.name, args, self.queue, self.priority, secret_args=self.arguments.secrets)
+        job = self._plain(args)
         return await new_job(conn, job, self.chosen) if self.chosen else job
+
+    def _plain(self, args: str) -> NewJob:
+        return NewJob(self.name, args, self.queue, self.priority, secret_args=self.arguments.secrets)
 
 
 async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> NewJob:
-    """A job with some options. A delay counts from the database's time, not from ours."""
+    """Make a job with some options. A delay counts from the database's time, not from ours."""
+    return _chosen(job, options, await clock.now(conn) if "delay" in options else None)
+
+
+def _chosen(job: NewJob, options: Options, now: datetime | None) -> NewJob:
     run_at = options.get("run_at")
-    if "delay" in options:
-        run_at = await clock.now(conn) + timedelta(seconds=options["delay"])
+    if now is not None:
+        run_at = now + timedelta(seconds=options["delay"])
     return replace(
         job,
         queue=options.get("queue", job.queue),

@@ -1,4 +1,4 @@
-"""A lease around a block: acquired, kept alive, guarded with, given back.
+"""A lease is held for the length of a block: acquired, renewed, checked before effects, released.
 
     async with leases.hold(client, "import:acme", ttl=30) as lease:
         async with client.transaction() as conn:
@@ -6,7 +6,7 @@
             ...
 
 In a job, hold it with the context, and it ends with the attempt: no renewals, because the worker's
-beat already tells that the attempt lives, and none that a handler could keep from happening.
+beat already shows that the attempt lives, and none that a handler could keep from happening.
 
     async with leases.hold(ctx, "import:acme") as lease: ...
 
@@ -27,7 +27,7 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import LeaseLost, OstinatoError
 from ostinato._core.base.log import get_logger
-from ostinato._core.db.pool import Lender, Target, connection_of
+from ostinato._core.db.foreign import Lender, Target, connection_of
 from ostinato._core.engine import leases
 from ostinato._core.engine.leases import Attached, Lease
 from ostinato._core.runtime.handlers.context import Context, Services, SyncContext
@@ -64,18 +64,18 @@ class HeldLease:
 
     @property
     def attempt(self) -> int:
-        """More than 1: the holder before did not give it back."""
+        """The attempt: 1 if the lease was free, one more for each holder in a row that did not release it."""
         return self.lease.attempt
 
     @property
     def is_sure(self) -> bool:
-        """Whether nobody else can have it yet, by our own clock: a renewal is recent enough."""
+        """Whether no other holder can have it yet, by our own clock: the last renewal is recent enough."""
         margin = max(self._ttl / 10, min(1.0, self._ttl / 3))
         in_time = time.monotonic() - self._asked < self._ttl - margin
         return not self.lost.is_set() and (in_time or self.lease.lifetime != "time")
 
     def check(self) -> None:
-        """Raise `LeaseLost` unless it is surely ours: before an effect outside the database."""
+        """Raise `LeaseLost` unless this process certainly holds it; for use before an effect outside the database."""
         if not self.is_sure:
             raise self._gone()
 

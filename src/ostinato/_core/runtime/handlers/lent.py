@@ -1,4 +1,4 @@
-"""What a worker lends to the contexts of its jobs."""
+"""A worker lends its services to the contexts of its jobs."""
 
 from collections.abc import Awaitable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -17,15 +17,15 @@ Limit = float | None
 
 
 class Services(Protocol):
-    """What a worker lends to the contexts of its jobs."""
+    """The services that a worker lends to the contexts of its jobs."""
 
     @property
     def saver(self) -> Saver:
-        """What keeps the steps."""
+        """The store of steps."""
 
     @property
     def shared(self) -> Shared:
-        """What its jobs have in common."""
+        """The objects that its jobs share."""
 
     @property
     def settings(self) -> Settings:
@@ -41,4 +41,4 @@ class Services(Protocol):
         """Give a job a claim of its own, so that a transaction that holds it holds up no other."""
 
     def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
-        """Keep the last word on how far a job is, and write it soon; safe from any thread."""
+        """Keep the last progress of a job, and write it soon; safe from any thread."""

@@ -1,4 +1,4 @@
-"""What a handler may return. Anything else it returns is the result of a job that is done."""
+"""A handler may return one of these outcomes. Anything else is the result of a job that is done."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Snooze:
-    """Not yet: run the job again after some seconds. No attempt is used up."""
+    """The job is not done yet: it runs again after some seconds. No attempt is used up."""
 
     seconds: float
 

@@ -1,4 +1,4 @@
-"""Results of handlers and steps as JSON text."""
+"""Results of handlers and steps are stored as JSON text."""
 
 from collections.abc import Iterable
 from types import NoneType
@@ -14,7 +14,7 @@ _EXACT = frozenset((str, int, float, bool, NoneType))
 
 
 def dump_result(result: object) -> str | None:
-    """The result as JSON text that PostgreSQL can store, None for no result."""
+    """Write a result as JSON text that PostgreSQL can store, None for no result."""
     if result is None:
         return None
     try:
@@ -29,7 +29,7 @@ def dump_result(result: object) -> str | None:
 
 
 def dump_step(name: str, result: object) -> str | None:
-    """The result of a step as JSON text that reads back as the same value, None for none.
+    """Write the result of a step as JSON text that reads back as the same value, None for none.
 
     Stricter than `dump_result`: a later attempt must get what this one got.
     """
@@ -53,7 +53,7 @@ def dump_step(name: str, result: object) -> str | None:
 
 
 def _changed(value: object, path: str) -> str | None:
-    """The first place that JSON would give back as another type."""
+    """Find the first place that JSON would read back as another type."""
     if type(value) in _EXACT:
         return None
     children: Iterable[tuple[object, object]]

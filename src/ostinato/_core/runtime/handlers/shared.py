@@ -1,4 +1,4 @@
-"""What the jobs of one worker have in common: made when it is first asked for, closed at the end.
+"""The jobs of one worker share objects: made when first asked for, closed when the worker ends.
 
     @asynccontextmanager
     async def pooled() -> AsyncIterator[httpx.AsyncClient]:
@@ -21,7 +21,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class Shared:
-    """Things by what makes them."""
+    """The shared objects, by the functions that make them."""
 
     def __init__(self) -> None:
         self._made: dict[object, Any] = {}
@@ -36,7 +36,7 @@ class Shared:
         await self._stack.aclose()
 
     async def get(self, make: Callable[[*Ts], AbstractAsyncContextManager[T]], *args: *Ts) -> T:
-        """What `make` makes of these values, made once however many ask at the same time."""
+        """Return what `make` makes of these values, made once however many ask at the same time."""
         key = (make, args)
         if key not in self._made:
             async with self._making:

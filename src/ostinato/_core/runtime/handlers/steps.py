@@ -1,9 +1,9 @@
-"""The steps of one attempt, as its handler takes them.
+"""A handler takes the steps of one attempt in order, and each has its position.
 
 A step is known by its position and its name. What an earlier attempt committed is given back
 without running anything; all else runs, and is committed before the handler goes on. So a handler
 must take the same steps in the same order whenever it is given the same results. If a new version
-takes other ones, it is told so, and the job becomes a dead letter instead of going wrong silently.
+takes other ones, it fails with the reason, and the job becomes a dead letter instead of going wrong silently.
 
 A handler that sleeps or waits leaves the worker: `Suspended` unwinds it, and the finisher writes
 where it stands. It is started anew when it can go on.
@@ -32,7 +32,7 @@ _inside: ContextVar[int | None] = ContextVar("ostinato_step", default=None)
 
 
 class Suspended(BaseException):
-    """Unwinds a handler that leaves its worker. Not an error: let it pass."""
+    """An exception that ends a handler whose job leaves its worker. Not an error: do not catch it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Steps:
     async def run(
         self, position: int, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:  # noqa: ANN401 - what the step returns
-        """The result of a step: the stored one, or that of the function."""
+        """Return the result of a step: the stored one, or that of the function."""
         if self._stored is None:
             await self.load()
         if self._stored:
@@ -125,7 +125,7 @@ class Steps:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Around the function of a step: no other step may be called inside."""
+        """Guard the function of a step: no other step may be called inside."""
         self._open += 1
         inside = _inside.set(self._job.id)
         try:
@@ -149,7 +149,7 @@ class Steps:
         return self._stored is not None
 
     def find(self, position: int, name: str, *types: str) -> StoredStep | None:
-        """What an earlier attempt committed at this position, if it is the same step."""
+        """Return what an earlier attempt committed at this position, if it is the same step."""
         stored = self._stored or {}
         found = stored.get(position)
         if found is not None and (found.name != name or found.type not in types):
@@ -175,7 +175,7 @@ class Steps:
         raise Suspended
 
     async def wait_for(self, event: str, key: str, timeout: float | None) -> Any:  # noqa: ANN401, ASYNC109 - a payload; no time of ours
-        """The payload of an event; leave the worker until it is there."""
+        """Return the payload of an event; leave the worker until it is there."""
         check_name("event", event)
         check_name("key", key)
         if timeout is not None:
@@ -194,7 +194,7 @@ class Steps:
         return value_of(found)
 
     def check_all_taken(self) -> None:
-        """Refuse to end a job that has not come by all the steps that were stored."""
+        """Refuse to end a job that has not called all the steps that were stored."""
         if self._broken is not None:
             raise self._broken
         left = [step for at, step in sorted((self._stored or {}).items()) if at > self._count]

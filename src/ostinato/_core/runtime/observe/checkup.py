@@ -46,4 +46,4 @@ def _troubles(place: str, settings: Settings) -> list[Trouble]:
     try:
         return [Trouble(*each) for each in named(place, Checkup).look(settings)]
     except Exception as error:  # noqa: BLE001 - whatever it is, the others are still examined
-        return [Trouble(redact(f"it could not be examined: {error!r}"), f"Mend {place}.")]
+        return [Trouble(redact(f"it could not be examined: {error!r}"), f"Fix {place}.")]

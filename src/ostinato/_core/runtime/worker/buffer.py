@@ -3,7 +3,7 @@
     add() -> ahead -> (the marker says that they begin) -> ready -> pop() -> a lane
           -> suspect -> (nothing else runs, and the marker says so) -> pop()
 
-A job may start once its claim says so: what the process took with it when it died is told from what
+A job may start once its claim says so: what the process took with it when it died is distinguished from what
 only waited here. Of what is claimed, as much may start at once as the lanes will take within a
 moment; the rest is marked in time.
 

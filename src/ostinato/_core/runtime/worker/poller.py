@@ -31,6 +31,8 @@ log = get_logger("poller")
 
 RECONCILE_SECONDS = 30.0
 OVERDUE_SECONDS = 0.05
+DRAIN = "drain"
+"""Among the chores of a poll: an operator asked this worker to end."""
 
 
 class Poller:
@@ -50,6 +52,7 @@ class Poller:
         rng: random.Random,
         worker_id: Callable[[], UUID],
         on_error: Callable[[BaseException], None],
+        drain: Callable[[], None],
     ) -> None:
         self.loop = Loop("poller", self._poll, on_error=on_error, rng=rng)
         self.reconciling = Loop("reconciler", self._reconcile, on_error=on_error, rng=rng)
@@ -64,6 +67,7 @@ class Poller:
         self._rng = rng
         self._worker_id = worker_id
         self._damaged = False
+        self._drain = drain
 
     def claim_failed(self, error: BaseException) -> None:
         """Reconcile after a claim whose answer was lost, once that answer cannot come any more.
@@ -89,6 +93,9 @@ class Poller:
         for service in poll.chores:
             if service in self._services:
                 self._services[service].wake()
+        if DRAIN in poll.chores:
+            log.info("drain_asked")
+            self._drain()
         pause = self._settings.poll_seconds * self._rng.uniform(0.75, 1.25)
         if poll.next_due is not None:
             # An overdue job that is still there is being promoted by another worker: no hurry.

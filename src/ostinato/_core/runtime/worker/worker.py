@@ -38,7 +38,7 @@ from ostinato._core.engine.jobs import ANY_QUEUE
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App, event_kinds, merged_kinds
 from ostinato._core.runtime.observe import tracing
-from ostinato._core.runtime.services import webhooks
+from ostinato._core.runtime.services import bulk, webhooks
 from ostinato._core.runtime.services.services import Service, Site, background
 from ostinato._core.runtime.worker.claimer import Claimer
 from ostinato._core.runtime.worker.doorbell import Doorbell
@@ -86,7 +86,7 @@ class Worker:
             )
         self.recorder = Recorder()
         self._rng = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
-        apps = webhooks.with_app(apps, self.settings, self.recorder, self._rng)
+        apps = bulk.with_app(webhooks.with_app(apps, self.settings, self.recorder, self._rng))
         self.kinds = {} if only else merged_kinds(apps)
         self.queues = () if only else tuple(dict.fromkeys(queues or queues_of(apps)))
         self._only = frozenset(only) if only else None
@@ -209,6 +209,7 @@ class Worker:
             rng=self._rng,
             worker_id=self._worker_id,
             on_error=self._database_error,
+            drain=self.stop,
         )
         self._doorbell = Doorbell(self._claimer, self._poller.loop, self._services, self.recorder)
         self._ward = Ward(self.name, self._database, self.settings, self.kinds)

@@ -13,10 +13,10 @@
 -- clears_at it stays as it is, so that a value that wavers fires once. A label that its source no longer returns, or
 -- that has no value, is good.
 --
--- One evaluation at a time, without a leader: every worker's janitor and every API process calls; whoever has the row
--- lock of an alert evaluates it, others pass on, and who comes after finds that it was evaluated just now. The unique
--- index on what is open is the last word: two evaluations could not both fire. Event and row are one transaction, so
--- the event of every row that was written was emitted.
+-- One evaluation at a time, without a leader: every worker's janitor and every API process calls; the one that has the
+-- row lock of an alert evaluates it, the others skip it, and a later one finds that it was evaluated just now. The
+-- unique index on what is open is the last word: two evaluations could not both fire. Event and row are one
+-- transaction, so the event of every row that was written was emitted.
 --
 -- Lock order: alert, alert_firing, then the locks of the events' keys. Nobody waits for the row lock of an alert but
 -- declare_alerts, when a declaration changed.
@@ -40,31 +40,32 @@ begin
                                                      where g ->> 'name' = a.name)
         order by a.name for update
     loop
+        delete from alert_silence s where s.alert = v_gone;
         perform ostinato_internal.resolve_firing(f, v_now, f.value, '{"reason": "no longer declared"}')
             from alert_firing f
         where f.alert = v_gone and f.resolved_at is null;
         delete from alert a where a.name = v_gone;
     end loop;
     insert into alert (name, owner, severity, figure, function, parameters, labels, comparison, threshold, clears_at,
-                       for_seconds, clear_seconds, tenant_id, message, remedy, declared_at)
+                       for_seconds, clear_seconds, tenant_id, message, message_one, remedy, declared_at)
     select g.name, g.owner, g.severity, g.figure, g.function, g.parameters, g.labels, g.comparison, g.threshold,
-           g.clears_at, g.for_seconds, g.clear_seconds, g.tenant_id, g.message, g.remedy, v_now
+           g.clears_at, g.for_seconds, g.clear_seconds, g.tenant_id, g.message, g.message_one, g.remedy, v_now
     from json_populate_recordset(null::alert, alerts::json) g
-    -- Most workers say what is known: they need not wait for whoever evaluates now.
+    -- Most workers declare what is known already: they need not wait for an evaluation that has the rows locked.
     where not exists (
         select from alert a where a.name = g.name
           and (a.owner, a.severity, a.figure, a.function, a.parameters, a.labels, a.comparison, a.threshold,
-               a.clears_at, a.for_seconds, a.clear_seconds, a.tenant_id, a.message, a.remedy)
+               a.clears_at, a.for_seconds, a.clear_seconds, a.tenant_id, a.message, a.message_one, a.remedy)
               is not distinct from
               (g.owner, g.severity, g.figure, g.function, g.parameters, g.labels, g.comparison, g.threshold,
-               g.clears_at, g.for_seconds, g.clear_seconds, g.tenant_id, g.message, g.remedy))
+               g.clears_at, g.for_seconds, g.clear_seconds, g.tenant_id, g.message, g.message_one, g.remedy))
     order by g.name
     on conflict (name) do update set
         owner = excluded.owner, severity = excluded.severity, figure = excluded.figure, function = excluded.function,
         parameters = excluded.parameters, labels = excluded.labels, comparison = excluded.comparison,
         threshold = excluded.threshold, clears_at = excluded.clears_at, for_seconds = excluded.for_seconds,
         clear_seconds = excluded.clear_seconds, tenant_id = excluded.tenant_id, message = excluded.message,
-        remedy = excluded.remedy, declared_at = excluded.declared_at,
+        message_one = excluded.message_one, remedy = excluded.remedy, declared_at = excluded.declared_at,
         evaluated_at = null;  -- what is new is looked at soon
 end
 $$;
@@ -115,7 +116,7 @@ begin
             update alert a set evaluated_at = v_now, failures = 0, error = null where a.name = v_alert.name;
         exception when others then
             return query select *
-                from ostinato.fail_alerts(array[v_alert.name], '0', format('%s (%s)', sqlerrm, sqlstate));
+                from ostinato.fail_alerts(array[v_alert.name], '0', format('%s (%s)', left(sqlerrm, 490), sqlstate));
         end;
     end loop;
 end
@@ -135,10 +136,10 @@ language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from failed f order by f.name
 $$;
 
--- The three verbs above for the role of the API, which evaluates too, because no worker can tell that no worker is
+-- The three verbs above for the role of the API, which evaluates too, because no worker can notice that no worker is
 -- alive. They run as the owner, so they take only what cannot change anything with the owner's rights (is_watchable);
 -- the rest is left to workers. And they return which alert changed, but not what belongs to a tenant: no label, no
--- message.
+-- message, and of an error only its code.
 create function ostinato.watch_due_alerts(every interval default '10 seconds')
 returns table (names text[], is_foreign boolean) language sql volatile security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -149,7 +150,9 @@ $$;
 -- Evaluates alerts that are due, for the API.
 create function ostinato.watch_alerts(every interval, names text[]) returns setof ostinato_data.alert_change
 language sql security definer set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select c.alert, '', c.change, c.severity, null::text, c.value, '', null::bigint
+    select c.alert, '', c.change, c.severity, null::text, c.value,
+           case when c.change = 'failed' then format('SQLSTATE %s; `ostinato alerts show %s` has the error',
+                                                     left(right(c.message, 6), 5), c.alert) else '' end, null::bigint
     from ostinato.evaluate_alerts($1, array(select n from unnest($2) n where ostinato_internal.is_watchable(n))) c
 $$;
 
@@ -268,6 +271,7 @@ begin
             where f.id = v_firing.id;
         end if;
     end loop;
+    perform ostinato_internal.tell_owed(declared.name, at);
 end
 $$;
 
@@ -289,7 +293,8 @@ create function ostinato_internal.alert_message(declared ostinato_data.alert, la
 returns text
 language plpgsql immutable set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_text  text := declared.message;
+    v_text  text := case when value = 1 then coalesce(declared.message_one, declared.message)
+                         else declared.message end;
     v_place record;
 begin
     for v_place in
@@ -303,7 +308,7 @@ begin
 end
 $$;
 
--- Lets a pending label fire, and emits alert.fired.
+-- Lets a pending label fire, and emits alert.fired; a silence keeps that back (see silences.sql).
 create function ostinato_internal.fire_alert(
     declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamptz, value double precision
 ) returns setof ostinato_data.alert_change language plpgsql
@@ -319,21 +324,26 @@ begin
                                     'parameters', declared.parameters, 'comparison', declared.comparison, 'threshold',
                                     declared.threshold, 'clears_at', declared.clears_at, 'for_seconds',
                                     declared.for_seconds, 'clear_seconds', declared.clear_seconds, 'remedy',
-                                    declared.remedy)
+                                    declared.remedy),
+        owed = case when ostinato_internal.silenced_until(f.alert, f.label, at) is not null then 'fired' end
     where f.id = firing.id returning f.* into firing;
-    perform ostinato_internal.tell_alert('alert.fired', firing, at);
+    if firing.owed is null then
+        perform ostinato_internal.emit_alert('alert.fired', firing, at);
+    end if;
     return query select firing.alert, firing.label, 'fired', firing.severity, firing.tenant_id, firing.value,
         firing.message, firing.id;
 end
 $$;
 
--- Resolves a firing one, and emits alert.resolved; one that is only pending is forgotten. `details` are added to its
--- own.
+-- Resolves a firing one, and emits alert.resolved; one that is only pending is forgotten, and one whose firing a
+-- silence kept back is not told of. `details` are added to its own.
 create function ostinato_internal.resolve_firing(
     firing ostinato_data.alert_firing, at timestamptz, value double precision, details json
 ) returns setof ostinato_data.alert_change language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
+declare
+    v_untold constant boolean := firing.owed is not null;
 begin
     if firing.fired_at is null then
         delete from alert_firing f where f.id = firing.id;
@@ -341,17 +351,21 @@ begin
     end if;
     update alert_firing f set
         resolved_at = at, good_since = coalesce(f.good_since, at), value = resolve_firing.value,
-        details = (f.details::jsonb || resolve_firing.details::jsonb)::json
+        details = (f.details::jsonb || resolve_firing.details::jsonb)::json,
+        owed = case when not v_untold and ostinato_internal.silenced_until(f.alert, f.label, at) is not null
+                    then 'resolved' end
     where f.id = firing.id returning f.* into firing;
-    perform ostinato_internal.tell_alert('alert.resolved', firing, at);
+    if not v_untold and firing.owed is null then
+        perform ostinato_internal.emit_alert('alert.resolved', firing, at);
+    end if;
     return query select firing.alert, firing.label, 'resolved', firing.severity, firing.tenant_id, firing.value,
         firing.message, firing.id;
 end
 $$;
 
--- Tells of an alert as an event of its tenant, in order for each label; both events of one firing have its correlation
+-- Emits an alert as an event of its tenant, in order for each label; both events of one firing have its correlation
 -- id.
-create function ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamptz)
+create function ostinato_internal.emit_alert(type text, firing ostinato_data.alert_firing, at timestamptz)
 returns bigint
 language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato.emit_event(
@@ -389,7 +403,7 @@ begin
 end
 $$;
 
--- Tells of an alert as if it fired and was resolved at once, for a look at who hears of it: both events say
+-- Emits the events of an alert as if it fired and was resolved at once, to try who receives them: both have
 -- details.test. Returns their ids.
 create function ostinato.rehearse_alert(name text, label text default 'test') returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -402,10 +416,10 @@ begin
                     coalesce(v_alert.tenant_id, rehearse_alert.label), v_alert.severity, v_now, v_now, null, null,
                     v_alert.threshold, v_alert.threshold,
                     'TEST: ' || ostinato_internal.alert_message(v_alert, rehearse_alert.label, v_alert.threshold),
-                    json_build_object('test', true, 'remedy', v_alert.remedy));
-    return next ostinato_internal.tell_alert('alert.fired', v_firing, v_now);
+                    json_build_object('test', true, 'remedy', v_alert.remedy), null, null, null);
+    return next ostinato_internal.emit_alert('alert.fired', v_firing, v_now);
     v_firing.resolved_at := v_now;
-    return next ostinato_internal.tell_alert('alert.resolved', v_firing, v_now);
+    return next ostinato_internal.emit_alert('alert.resolved', v_firing, v_now);
 end
 $$;
 
@@ -436,7 +450,8 @@ language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
                 when a.evaluated_at is null then 'new' else 'ok' end,
            f.firing::integer, f.since, coalesce(a.figure, a.function), a.parameters::text, a.labels, a.comparison,
            a.threshold, a.clears_at, a.for_seconds, a.clear_seconds, a.tenant_id, a.message, a.remedy, a.evaluated_at,
-           a.failures, a.error
+           a.failures, a.error, a.message_one,
+           ostinato_internal.silenced_until(a.name, case when a.tenant_id is null then $1 end, ostinato.now())
     from alert a cross join lateral (
         select count(*) filter (where f.fired_at is not null) as firing,
                count(*) filter (where f.fired_at is null) as pending,
@@ -455,13 +470,17 @@ create function ostinato.list_firings(
 ) returns table (
     id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamptz,
     fired_at timestamptz, resolved_at timestamptz, value double precision, worst double precision, message text,
-    details text
+    details text, acknowledged_at timestamptz, acknowledged_by text, silenced_until timestamptz, template text,
+    template_one text, places text
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select f.id, f.alert, f.label, f.tenant_id, f.severity,
            case when f.resolved_at is not null then 'resolved' when f.fired_at is null then 'pending' else 'firing' end,
-           f.since, f.fired_at, f.resolved_at, f.value, f.worst, f.message, f.details::text
-    from alert_firing f
+           f.since, f.fired_at, f.resolved_at, f.value, f.worst, f.message, f.details::text, f.acknowledged_at,
+           f.acknowledged_by, case when f.resolved_at is null
+               then ostinato_internal.silenced_until(f.alert, f.label, ostinato.now()) end,
+           a.message, a.message_one, (a.parameters || jsonb_build_object('threshold', a.threshold))::text
+    from alert_firing f left join alert a on a.name = f.alert
     where ($1 is null or f.alert = $1) and ($2 is null or f.tenant_id = $2) and (not $3 or f.resolved_at is null)
       and ($3 or f.fired_at is not null) and ($4 is null or f.id < $4)
     order by f.id desc limit least(greatest($5, 1), 1000)
@@ -473,7 +492,7 @@ create function ostinato.own_alerts() returns setof ostinato_data.alert_line lan
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.name, l.owner, l.severity, l.state, l.firing, l.since, l.source, l.parameters, l.labels, l.comparison,
            l.threshold, l.clears_at, l.for_seconds, l.clear_seconds, l.tenant_id, l.message, l.remedy, l.evaluated_at,
-           l.failures, null::text
+           l.failures, null::text, l.message_one, l.silenced_until
     from ostinato.list_alerts(ostinato_internal.own_tenant()) l where ostinato_internal.own_tenant() <> '' limit 1000
 $$;
 
@@ -483,7 +502,8 @@ create function ostinato.own_firings(
 ) returns table (
     id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamptz,
     fired_at timestamptz, resolved_at timestamptz, value double precision, worst double precision, message text,
-    details text
+    details text, acknowledged_at timestamptz, acknowledged_by text, silenced_until timestamptz, template text,
+    template_one text, places text
 ) language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.* from ostinato.list_firings($1, ostinato_internal.own_tenant(), $2, $3, $4) l order by l.id desc

@@ -11,8 +11,8 @@
 --   login     the role that is logged in, for people in psql and programs that say nothing
 -- `login` and the time are the server's in each case, and nobody can choose them. What a handler or the engine itself
 -- does in a worker is no action of an operator: the sessions of workers, known by their application name, record
--- nothing, and what a handler did is in the trail of its job. Whoever may write the tables (ostinato_worker) can go
--- around the verbs: that is the login's trust, not the audit's.
+-- nothing, and what a handler did is in the trail of its job. A role that may write the tables
+-- (ostinato_worker) can bypass the verbs: who may log in as it is outside of what the audit proves.
 
 -- Says who acts in the rest of the transaction, and why; null leaves what is there.
 create function ostinato.act_as(actor text default null, reason text default null) returns void language plpgsql
@@ -137,8 +137,8 @@ begin
 end
 $$;
 
--- The same of the tenant's entries. Under its policy the index by jobs could not lead: a policy comes before every
--- operator that might tell of a row, as those of arrays might.
+-- The same of the tenant's entries. Under its policy the index by jobs could not lead: a policy is applied
+-- before every operator that might leak a row, as those of arrays might.
 create function ostinato_internal.own_found_audit(
     by_actor text, of_verb text, of_target text, of_job bigint, since timestamptz, before bigint, most integer
 ) returns setof bigint language sql stable security definer

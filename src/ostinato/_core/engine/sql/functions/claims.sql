@@ -2,7 +2,7 @@
 --
 -- A claim is one row per batch. Its arrays list the jobs that the worker still holds, so the fence of a job is simple:
 -- (job, attempt) must stand in the arrays of a claim. Finishing takes them out under the claim's row lock; rescuing a
--- dead worker deletes the claim under the same lock. Whoever comes second finds nothing and changes nothing.
+-- dead worker deletes the claim under the same lock. The second of the two finds nothing and changes nothing.
 -- A job that its handler holds in a transaction has a claim of its own (claim_jobs with `apart`, split_claims), so that
 -- its lock holds up no other job. A claim also says what of it has begun (begin_jobs): the rest is no cause of a crash.
 -- Lock order of verdicts: claims, ascending.
@@ -18,9 +18,9 @@
 -- A queue that holds fewer jobs than are wanted gives them all at once (take_all): where nobody waits there are no
 -- turns.
 -- Lock order of a claim: queue row (limited queues only), advisory lock of the queue (large claims only), ready rows.
--- The verbs fetch rows one by one, by their keys, and are told so: a session keeps its plans, and one that was made
--- while the tables were empty, or from statistics of another hour, may read a whole backlog to join a handful of rows
--- to it.
+-- The verbs fetch rows one by one, by their keys, and pin the planner to that: a session keeps its plans, and one that
+-- was made while the tables were empty, or from statistics of another hour, may read a whole backlog to join a handful
+-- of rows to it.
 -- What may go wrong: a worker dies (its claims are rescued, workers.sql), wakes up late (its verbs are refused),
 -- sends a verb twice (the second is refused). A caller that is refused has lost the job and must not touch it again.
 
@@ -487,7 +487,7 @@ begin
 end
 $$;
 
--- The claims that may hold jobs, in order, by what their holder was told.
+-- The claims that may hold jobs, in order: those that the holder names, and those that jobs were moved to.
 create function ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) returns bigint[] language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off as $$
@@ -690,7 +690,7 @@ end
 $$;
 
 -- Refuses to go on without the row of a job. Upkeep moves rows from one partition to another under a lock; a statement
--- that waited for that lock looks with eyes from before, and sees the row neither where it was nor where it is.
+-- that waited for that lock has a snapshot that is older than the move, so it sees the row in neither place.
 create function ostinato_internal.refuse_moved(job_id bigint) returns text language plpgsql as $$
 begin
     raise exception using errcode = '40001', message = format('job %s was moved to another partition just now', job_id),
@@ -733,7 +733,8 @@ end
 $$;
 
 -- Clears what belongs to a run and not to the job: progress and, of jobs that ended, deferrals and the request to
--- cancel them. A request that came too late for the verb that ended the run stays for settle_cancels.
+-- cancel them. A request that came too late for the verb that ended the run stays for settle_cancels. It rings for
+-- those who wait for an end (ends.sql).
 create function ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -748,6 +749,7 @@ begin
     if exists (select from deferral) then
         delete from deferral d where d.job_id = any (ended);
     end if;
+    perform ostinato_internal.ring_ends(ended);
 end
 $$;
 
@@ -827,7 +829,8 @@ begin
     select array_agg(s.job_id), array_agg(s.job_id) filter (where s.outcome = 'cancelled'),
            array_agg(s.job_id) filter (where s.outcome = 'dead')
     into v_done, v_ended, v_dead from settled s;
-    perform ostinato_internal.forget_run(v_done, v_ended), ostinato_internal.end_deliveries(v_ended, v_dead);
+    perform ostinato_internal.forget_run(v_done, v_ended), ostinato_internal.end_deliveries(v_ended, v_dead),
+            ostinato_internal.ring_ends(v_dead);
     return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
 end
 $$;

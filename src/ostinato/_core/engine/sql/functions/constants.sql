@@ -26,6 +26,14 @@ create function ostinato_internal.most_poor_look_ups() returns integer language 
 create function ostinato_internal.suspect_crashes() returns integer language sql immutable parallel safe as $$
     select 2 $$;
 
+-- So long a process that died is evidence that not the job alone ends processes, in seconds.
+create function ostinato_internal.death_seconds() returns integer language sql immutable parallel safe as $$
+    select 3600 $$;
+
+-- While other processes die too, a job is buried only after so many times `max_crashes`.
+create function ostinato_internal.doubt_factor() returns integer language sql immutable parallel safe as $$
+    select 3 $$;
+
 -- The bytes of the args of a job, the payload of an event, or an idempotent answer. In Python: MAX_ARGS_BYTES.
 create function ostinato_internal.most_bytes() returns integer language sql immutable parallel safe as $$
     select 262144 $$;

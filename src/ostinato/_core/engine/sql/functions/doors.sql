@@ -2,9 +2,10 @@
 --
 -- A kind is closed to tenants unless its application declares it open (`@app.job(open=True)`): most kinds are an
 -- application's own, work for all tenants at once, or trust their args. A queue is open while an open kind lives in it.
--- That holds for whoever acts as a tenant: the API's `POST /jobs`, `ostinato enqueue --tenant`, schedules that a tenant
--- makes, and plain SQL in its role. An application starts a closed kind for a tenant by a function of its own that runs
--- with the rights of the owner, checks that it is about that tenant's rows, and enqueues (docs/tenants.md).
+-- That holds for every session that acts as a tenant: the API's `POST /jobs`, `ostinato enqueue --tenant`, schedules
+-- that a tenant makes, and plain SQL in its role. An application starts a closed kind for a tenant by a function of its
+-- own that runs with the rights of the owner, checks that it is about that tenant's rows, and enqueues
+-- (docs/tenants.md).
 --
 -- `kind.open` is null where only workers of an older release declared the kind: then it is open, as it was for them.
 
@@ -64,8 +65,8 @@ create function ostinato_internal.say_some(names text[]) returns text language s
         else array_to_string($1[:10], ', ') || case when cardinality($1) > 10 then ', …' else '' end end
 $$;
 
--- The tenant that the session acts as, also within a function that runs with the rights of its owner; null for whoever
--- sees all tenants. Such a function asks it before it does for a tenant what the tenant's role may not.
+-- The tenant that the session acts as, also within a function that runs with the rights of its owner; null for a role
+-- that sees all tenants. Such a function asks it before it does for a tenant what the tenant's role may not.
 create function ostinato.acting_tenant() returns text language sql stable as $$
     select case when not pg_catalog.has_table_privilege(
         coalesce(nullif(pg_catalog.current_setting('role', true), 'none'), session_user::text),

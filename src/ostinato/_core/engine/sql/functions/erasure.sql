@@ -8,8 +8,8 @@
 -- webhooks have the subject of what they come from (base/flow.py). It travels as 'hmac:<hex>', so that no worker needs
 -- to know the subject itself.
 --
--- A hash is that of one tenant, and every look-up asks for the tenant of the erasure beside it: whoever has read the
--- hash of another tenant's person, in a backup for example, reaches nothing with it. A tenant names people; a hash it
+-- A hash is that of one tenant, and every look-up asks for the tenant of the erasure beside it: a tenant that has
+-- read the hash of another's person, in a backup for example, reaches nothing with it. A tenant names people; a hash it
 -- may only hand on, from a job of its own, and not erase by.
 --
 -- Jobs that still wait are cancelled, dead letters too; running ones are asked to stop, and are blanked by a later

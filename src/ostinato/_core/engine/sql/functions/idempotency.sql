@@ -1,22 +1,21 @@
 -- Idempotency: the same request twice has one effect and one answer; a different request under the same key is a
 -- conflict.
 --
---   begin_idempotent   asks for a key and is told: new (do it), replay (here is the answer), in_flight (somebody is at
---   it),
---                      or conflict (the key belongs to another request; these fields differ)
+--   begin_idempotent   asks for a key, and answers: new (do it), replay (here is the answer), in_flight (another caller
+--                      does it), or conflict (the key belongs to another request; these fields differ)
 --   renew_idempotent   says that the work goes on
 --   finish_idempotent  stores the answer; refused (OS410) when the key was taken over
 --   abandon_idempotent frees the key, or leaves it to the next one who asks the same
 --
--- Two ways to use them. All in one transaction: begin, the effect and finish commit together; whoever asks meanwhile
+-- Two ways to use them. All in one transaction: begin, the effect and finish commit together; another caller meanwhile
 -- waits for the commit and gets the answer. Or in two: begin is committed, the work is done outside, finish comes
--- later; whoever asks meanwhile is told `in_flight`, and after the lease takes over with attempt + 1 and a new token.
+-- later; another caller meanwhile gets `in_flight`, and after the lease takes over with attempt + 1 and a new token.
 --
--- What keeps two apart is the primary key (tenant, scope, key). The advisory lock before it is only a queue: whoever
--- waits there looks afterwards, with eyes that see what the first one committed. That needs READ COMMITTED, and is
--- refused in any other isolation, where the eyes are older than the wait.
--- Lock order: the key's advisory lock, its row, then what the caller does. Whoever needs several keys in one
--- transaction takes them in ascending order.
+-- What keeps two apart is the primary key (tenant, scope, key). The advisory lock before it is only a queue: a
+-- caller that waited there reads afterwards, with a snapshot that holds what the first one committed. That needs READ
+-- COMMITTED, and is refused in any other isolation, where the snapshot is older than the wait.
+-- Lock order: the key's advisory lock, its row, then what the caller does. A transaction that needs several keys takes
+-- them in ascending order.
 --
 -- What may go wrong: the holder dies (its lease expires; the next one takes over, attempt + 1), comes late (its token
 -- is refused), or the commit of a finish is in doubt (finishing again with the same token is no error, and the first
@@ -182,8 +181,8 @@ end
 $$;
 
 -- The fields in which a request differs from the one that has the key; null when it is the same one. Empty: they
--- differ, and nothing tells in what. Under another declaration fingerprints say nothing, and the fields that both know
--- decide.
+-- differ in a way that no field shows. Under another declaration fingerprints say nothing, and the fields that both
+-- know decide.
 create function ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency)
 returns text[] language sql immutable as $$
     select case

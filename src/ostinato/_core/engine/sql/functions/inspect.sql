@@ -1,6 +1,6 @@
 -- Inspect: what people and programs look at. Read only; every function sees one moment, and locks nothing.
 --
--- Whoever asks sees what row-level security shows: a worker every tenant, a tenant its own rows. Another tenant's job
+-- A caller sees what row-level security shows: a worker every tenant, a tenant its own rows. Another tenant's job
 -- is exactly like no job: the same look, the same error, the same words. Of the installation a tenant may know the
 -- workers, the queues that are configured or belong to a kind, and limits; not how many jobs others have, where, and
 -- under which keys. Its part of what policies cannot divide (claims, the lanes of `ready`, limits) comes from the
@@ -279,11 +279,11 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato_internal.find_jobs($1, $2, $3, ostinato_internal.own_tenant(), $4, $5)
 $$;
 
--- A page of jobs, newest first, that match a filter (null = any).
+-- A page of jobs, newest first, that match a filter (null = any); or those of `ids`, which search_jobs found.
 create function ostinato.list_jobs(
     inout state text default null, inout queue text default null, inout kind text default null,
     inout tenant_id text default null, inout correlation_id text default null,
-    before bigint default null, most integer default 50,
+    before bigint default null, most integer default 50, ids bigint[] default null,
     out id bigint, out priority smallint, out attempt integer, out failures integer, out created_at timestamptz,
     out run_at timestamptz, out finished_at timestamptz, out error text
 ) returns setof record language plpgsql stable
@@ -302,7 +302,9 @@ begin
             detail = json_build_object('state', list_jobs.state),
             hint = 'States: scheduled, ready, running, dead, done, cancelled.';
     end if;
-    if list_jobs.state is null or list_jobs.correlation_id is not null then
+    if list_jobs.ids is not null then
+        v_ids := list_jobs.ids;
+    elsif list_jobs.state is null or list_jobs.correlation_id is not null then
         v_ids := array(
             select j.id from job j
             where j.id < v_before

@@ -198,7 +198,7 @@ begin
         select u.job_id into v_holder from job_unique u
         where u.tenant_id = hold_unique_key.tenant_id and u.unique_key = hold_unique_key.unique_key;
         continue when not found;  -- the holder finished in between
-        if policy = 'replace' then  -- apart: whoever may not replace must not even name what replaces
+        if policy = 'replace' then  -- nested: a tenant may not call drop_waiting, and naming it would fail
             if ostinato_internal.drop_waiting(v_holder, format('replaced by job %s', hold_unique_key.job_id)) then
                 delete from job_unique u where u.job_id = v_holder;  -- also when it was to be held by cancelled jobs
                 continue;
@@ -645,20 +645,100 @@ begin
 end
 $$;
 
+-- Moves a waiting job to another time; a time that has passed is now. Returns the state it was in.
+create function ostinato.move_job(job_id bigint, run_at timestamptz) returns text language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_state constant text := case when ostinato_internal.sees_all() then ostinato_internal.move_job(job_id, run_at)
+        else ostinato_internal.own_move_job(job_id, run_at) end;
+begin
+    perform ostinato_internal.record('move', 'job', job_id::text, job_ids => array[job_id],
+                                     detail => json_build_object('was', v_state, 'run_at', run_at));
+    return v_state;
+end
+$$;
+
+-- Moves a job for a verb.
+create function ostinato_internal.move_job(job_id bigint, run_at timestamptz) returns text language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_now    constant timestamptz := ostinato.now();
+    v_state  text;
+    v_reason text;
+begin
+    perform ostinato_internal.check_options(run_at => move_job.run_at);
+    perform from job j where j.id = move_job.job_id for update;  -- as retry_job
+    v_state := ostinato.job_state(move_job.job_id);
+    select s.reason into v_reason from scheduled s where s.job_id = move_job.job_id;
+    if v_state is null then
+        perform ostinato_internal.refuse_unknown(move_job.job_id);
+    elsif v_state not in ('ready', 'scheduled') or v_reason in ('behind', 'event', 'sleep')
+          or exists (select from job j join subscription u on u.kind = j.kind where j.id = move_job.job_id) then
+        raise exception using errcode = 'OS412',
+            message = format('job %s cannot be moved: it is %s', move_job.job_id,
+                             case v_reason when 'behind' then 'behind another of its key'
+                                 when 'event' then 'waiting for an event' when 'sleep' then 'asleep in one of its steps'
+                                 else case when v_state in ('ready', 'scheduled') then 'the delivery of an event'
+                                     else v_state end end),
+            detail = json_build_object('job_id', move_job.job_id, 'state', v_state, 'reason', v_reason),
+            hint = 'Jobs that wait for their time or for a worker can be moved.';
+    end if;
+    with taken as materialized (select w.* from ostinato_internal.take_waiting(array[move_job.job_id]) w), later as (
+        insert into scheduled select w.* from taken t join job j on j.id = t.job_id
+        cross join lateral ostinato_internal.scheduled_row(
+            ostinato_internal.place_of(j, 0, t.attempt, t.failures, t.crashes), move_job.run_at, 'later') w
+        where move_job.run_at > v_now
+    )
+    select ostinato_internal.make_ready(t.job_id, ostinato.new_id(), t.attempt, t.failures, t.crashes)
+    from taken t where move_job.run_at <= v_now
+    union all select null from taken t where move_job.run_at > v_now into v_reason;
+    if not found then
+        raise exception using errcode = 'OS409', message = format('job %s moved meanwhile', move_job.job_id),
+            detail = json_build_object('job_id', move_job.job_id),
+            hint = 'Look at it again and repeat if still needed.';
+    end if;
+    return v_state;
+end
+$$;
+
+-- Moves a job of the tenant.
+create function ostinato_internal.own_move_job(job_id bigint, run_at timestamptz) returns text
+language plpgsql security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato_internal.check_job(job_id, ostinato_internal.own_tenant());
+    return ostinato_internal.move_job(job_id, run_at);
+end
+$$;
+
 -- Runs jobs now that wait for their time: later, a retry, a snooze. All others, those behind another of their key, and
 -- those that somebody else is moving, are left alone: it waits for nobody. Returns the ids of those that it moved, with
 -- their queues, to be rung.
 create function ostinato.hasten_jobs(job_ids bigint[]) returns table (job_id bigint, queue text) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
-set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_count bigint;
 begin
+    return query select h.job_id, h.queue from ostinato_internal.hastened_jobs(job_ids) h;
+    get diagnostics v_count = row_count;
+    perform ostinato_internal.record('hasten', 'job', case when cardinality(job_ids) = 1 then job_ids[1]::text end,
+                                     job_ids => job_ids, count => v_count);
+end
+$$;
+
+-- Runs jobs now for a verb.
+create function ostinato_internal.hastened_jobs(job_ids bigint[]) returns table (job_id bigint, queue text)
+language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
     return query
     with gone as (
         delete from scheduled s where s.ctid = any (array(
-            select w.ctid from scheduled w where w.job_id = any (hasten_jobs.job_ids) and w.reason <> 'behind'
+            select w.ctid from scheduled w where w.job_id = any (hastened_jobs.job_ids) and w.reason <> 'behind'
             for update skip locked))
         returning s as was
     ), made as (
@@ -669,9 +749,6 @@ begin
         returning ready.job_id, ready.queue
     )
     select m.job_id, m.queue from made m order by m.job_id;
-    get diagnostics v_count = row_count;
-    perform ostinato_internal.record('hasten', 'job', case when cardinality(job_ids) = 1 then job_ids[1]::text end,
-                                     job_ids => job_ids, count => v_count);
 end
 $$;
 

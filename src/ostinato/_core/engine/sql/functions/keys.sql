@@ -10,11 +10,11 @@
 --   prune_api_keys    forgets keys that ended long ago
 --
 -- The text of a key never comes here: it is made, hashed and compared where it is shown (engine/keys.py), so that no
--- log of statements, no list of sessions and no backup has it. Whoever can write to this table can make himself a key;
--- whoever can read it cannot.
+-- log of statements, no list of sessions and no backup has it. A role that can write this table can make itself a key;
+-- one that can only read it cannot.
 --
--- A key is usable until it is revoked or expires. A revocation is for good, whatever the clock does; it is found by
--- whoever looks next. Lock order: one row of api_key; a successor is written under the lock of the key that it
+-- A key is usable until it is revoked or expires. A revocation is for good, whatever the clock does; the next
+-- look-up finds it. Lock order: one row of api_key; a successor is written under the lock of the key that it
 -- replaces, so that of two rotations, or of a rotation and a revocation, one comes first and the other sees it. Notes
 -- of use never wait.
 
@@ -122,7 +122,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- The keys whose hash was shown, with their ids: for the role of the API, which so reads no key that nobody sent. That
--- hashes are not compared in constant time tells at most how a SHA-256 begins, which opens nothing.
+-- hashes are not compared in constant time reveals at most how a SHA-256 begins, which opens nothing.
 create function ostinato.match_api_keys(key_ids bigint[], hashes bytea[])
 returns table (
     id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamptz, expires_at timestamptz,
@@ -247,7 +247,7 @@ begin
 end
 $$;
 
--- Forgets keys that ended that long ago; returns how many. Until then they are listed, and their holders told why they
+-- Deletes keys that ended that long ago; returns how many. Until then they are listed, and a refusal says why they
 -- are refused; a successor that still works forgets what it replaced. A key that somebody else is changing is left for
 -- the next time.
 create function ostinato.prune_api_keys(keep_days integer, most integer default 1000) returns integer language plpgsql

@@ -8,13 +8,14 @@
 --
 -- A token is given under the row's lock, from a sequence: for one name a later holder has a greater one, whatever
 -- happens.
--- A lease is lost when another holder took it, not when its time is up: whoever renews late and was not missed keeps
--- it, and a guard asks for the token only. Time decides who may take over, and it is the database's time.
+-- A lease is lost when another holder took it, not when its time is up: a holder that renews late keeps it
+-- if nobody took it meanwhile, and a guard asks for the token only. Time decides who may take over, and it is the
+-- database's time.
 --
 -- How a lease that lives by its renewals ends: ttl_seconds after the last one, but not while the tick shows that the
 -- database was away or its clock jumped (ostinato_internal.in_grace). Then the living get one more ttl to renew. Where
--- no worker ticks, the tick shows nothing: there the one who asks first for an overdue lease notes a doubt, and whoever
--- asks a ttl later has it.
+-- no worker ticks, the tick shows nothing: there the first to ask for an overdue lease notes a doubt, and who
+-- asks a ttl later gets it.
 -- One that hangs on an attempt or a job ends with it; rescue has the same patience there.
 --
 -- Lock order: lease, then what jobs.sql says. Acquiring waits only for another one who is just acquiring the same name;
@@ -305,7 +306,7 @@ $$;
 
 -- Adds a job that has a lease from now until it ends, or joins the job that has it. Raises OS423 when it is held by no
 -- job.
--- The job also holds the unique key `lease:<name>`: that tells whether it is live, and a dead one that is run again
+-- The job also holds the unique key `lease:<name>`: that shows whether it is live, and a dead one that is run again
 -- meets it.
 create function ostinato.enqueue_or_attach(
     name text, kind text, args json default '{}', queue text default null, priority integer default null,

@@ -3,7 +3,7 @@
 -- nobody needs it.
 --
 -- A parent is made with `partition by range (<id>)` and a default partition `<parent>_default`. Never in the way of
--- work: a lock is waited for 300 ms at the most, once for each log, while those of other logs are held. So whoever
+-- work: a lock is waited for 300 ms at the most, once for each log, while those of other logs are held. So a query that
 -- reads logs in another order waits for less than the second after which PostgreSQL calls it a deadlock. Lock order:
 -- the parents by name, then their default partitions.
 

@@ -9,8 +9,8 @@
 -- What counts as answerable: `transition` (with the rights of its caller) opens a pass, a row that only functions of
 -- the owner can write, updates the table, and closes the pass. The trigger finds the pass of its own transaction, asks
 -- the machine whether the event leads from the old state to the new one, and writes the log. So the log holds what
--- happened, no more and no less; no setting can stand in for a pass; and whoever opens one by hand can still do only
--- what the machine lists.
+-- happened, no more and no less; no setting can stand in for a pass; and a pass that is opened by hand allows no more
+-- than the machine lists.
 --
 -- Lock order: the claim of the job or lease that fences (if one is given), the rows of the table in the order of their
 -- ids.
@@ -206,7 +206,7 @@ begin
         raise exception using errcode = 'OS409',
             message = format('of %s rows of %s it is not true that %s', v_count, entity, rule),
             detail = json_build_object('entity', entity, 'rows', v_count, 'rule', rule),
-            hint = 'Mend the rows in the same migration, before the machine is attached.';
+            hint = 'Fix the rows in the same migration, before the machine is attached.';
     end if;
 end
 $$;
@@ -581,7 +581,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- Where a table does not obey its machine: the table is gone, or one of its triggers is missing or disabled. The owner
--- of a table can do that, and nothing else would tell.
+-- of a table can do that, and nothing else would show it.
 create function ostinato.machine_gaps() returns table (entity text, machine text, problem text) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select t.entity, t.machine, case when ostinato_internal.relation_of(t.entity) is null then 'the table is gone'

@@ -83,7 +83,7 @@ declare
     v_now   constant timestamptz := ostinato.now();
     v_count integer;
 begin
-    -- Whoever is at it now does it for all; the look comes after the lock, so two cannot both find that it is time.
+    -- One samples for all; the time of the last sample is read after the lock, so two cannot both find it old.
     if not pg_try_advisory_xact_lock(hashtextextended('ostinato.sample_metrics', 0))
        or exists (select from metric_sample s where s.name = 'workers' and s.at > v_now - every and s.at <= v_now) then
         return 0;

@@ -1,7 +1,7 @@
 -- The outbox: events emitted in the transaction in which they happened, and their order.
 --
 --   emit_event, emit_events   in the caller's transaction
---   sequence_events(most)     stamps what is committed with gap-free positions; null: another is at it
+--   sequence_events(most)     stamps what is committed with gap-free positions; null: another sequencer has the lock
 --   list_events, show_event   what happened
 --
 -- Who gets the events is in subscriptions.sql.
@@ -88,7 +88,7 @@ begin
                case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer,
                coalesce(ostinato_internal.pick(subjects, n), v_subject) as subject
         from unnest(payloads) with ordinality g (payload, n)
-    ), told as (
+    ), emitted as (
         insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer,
             ordering_key, payload, subject)
         select g.id, g.occurred_at, v_now, g.version, g.type, g.tenant_id, g.correlation_id, g.producer, g.ordering_key,
@@ -180,7 +180,8 @@ $$;
 -- Whether a payload has to be looked at closely: most are found to be right at a glance.
 create function ostinato_internal.is_odd_payload(payload text) returns boolean
 language sql immutable parallel safe as $$
-    select payload is null or octet_length(payload) > 262144 or left(ltrim(payload, e' \t\r\n'), 1) <> '{'
+    select payload is null or octet_length(payload) > ostinato_internal.most_bytes()
+        or left(ltrim(payload, e' \t\r\n'), 1) <> '{'
         or strpos(payload, '\u0000') > 0 or strpos(lower(payload), '\ud') > 0 or ostinato_internal.is_deep(payload)
 $$;
 
@@ -201,7 +202,7 @@ $$;
 create function ostinato_internal.check_payload(type text, payload text) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_limit constant integer := 262144;
+    v_limit constant integer := ostinato_internal.most_bytes();
 begin
     if octet_length(payload) > v_limit then
         raise exception using errcode = 'OS400',
@@ -283,7 +284,7 @@ begin
         raise exception using errcode = 'OS400', message = format('events of %s keys in one call, the limit is 1000',
             cardinality(v_locks)),
             detail = json_build_object('keys', cardinality(v_locks), 'limit', 1000),
-            hint = 'Tell them in several transactions; events without a key, or of the same key, are not limited.';
+            hint = 'Emit them in several transactions; events without a key, or of the same key, are not limited.';
     end if;
     perform pg_advisory_xact_lock(k) from unnest(v_locks) k;
 end
@@ -309,8 +310,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- Gives what is committed its positions, in the order in which it was drawn, at most `most` at a time, and ends the
--- waits of jobs for it. `stamped` is how many events got theirs; null: another sequencer is at it, and what it does not
--- see is for the next call. `queues` have jobs to run now, and are to be rung after the commit.
+-- waits of jobs for it. `stamped` is how many events got theirs; null: another sequencer has the lock, and what it
+-- does not see is for the next call. `queues` have jobs to run now, and are to be rung after the commit.
 create function ostinato.sequence_events(most integer default 5000, out stamped integer, out queues text[])
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set jit = off set enable_seqscan = off as $$

@@ -87,3 +87,10 @@ begin
     return true;
 end
 $$;
+
+-- Wakes idle workers when the caller's transaction commits, and not before. For transactions of other libraries: it
+-- keeps no row locked, but commits that ring wait for each other, so callers do not ring for each of many.
+create function ostinato.ring_at_commit(queue text) returns void language sql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select pg_notify('ostinato', queue);
+$$;

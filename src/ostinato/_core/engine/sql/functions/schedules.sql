@@ -1,9 +1,9 @@
 -- Schedules: rows that add jobs at their local times, each slot once however many tickers run.
 --
 -- A schedule that is neither paused nor over has a row in schedule_due with its next slot. Firing is one transaction
--- for a whole set: take due rows that nobody else has in hands, add the jobs, write a fire per slot (its key is
--- schedule and slot, so that no slot is served twice whatever happens), move the rows on to their next slots. Whoever
--- dies before the commit has done nothing.
+-- for a whole set: take due rows that nobody else has locked, add the jobs, write a fire per slot (its key is
+-- schedule and slot, so that no slot is served twice whatever happens), move the rows on to their next slots. A ticker
+-- that dies before the commit has done nothing.
 --
 -- After an outage, slots that are later than `grace_seconds` are missed, and `catch_up` says what becomes of them: all
 -- (the newest `catch_up_most` fire), last (the newest fires, unless a timely one does), none. Slots older than
@@ -115,7 +115,7 @@ begin
     end if;
     with due as (
         select d.slot_local, d.slot_at, d.next_at >= v_timely as timely
-        from ostinato_internal.due_slots(s, first_local, first_at, now, 1000) d  -- so many at least are counted
+        from ostinato_internal.due_slots(s, first_local, first_at, now, 1000) d  -- the newest, which are counted
     ), ranked as (
         select d.*, row_number() over (partition by d.timely order by d.slot_at desc) as place,
                bool_or(d.timely) over () as any_timely from due d
@@ -295,7 +295,7 @@ begin
         tenant_ids => ostinato_internal.one_for_all(array(select f.tenant_id from unnest(v_fires) f)),
         correlation_ids => array(select format('schedule-%s-%s', f.schedule_id, extract(epoch from f.slot_at)::bigint)
                                  from unnest(v_fires) f)) e);
-    v_at := ostinato.now();  -- as late as possible: what is told as lateness holds the work of this set
+    v_at := ostinato.now();  -- as late as possible: the lateness includes the work of this set
     insert into schedule_fire (day_id, schedule_id, slot_at, slot_local, fired_at, lateness, job_id, missed, tenant_id,
                                zone)
     select f.day_id, f.schedule_id, f.slot_at, f.slot_local, v_at, extract(epoch from v_at) - f.lateness, j, f.missed,
@@ -562,6 +562,124 @@ begin
     end if;
     perform ostinato_internal.record('resume', 'schedule', name, ostinato.tenant(tenant_id));
     return (select d.next_at from schedule_due d where d.schedule_id = v_id);
+end
+$$;
+
+-- Gives a schedule another rule, and leaves all else as it is. Returns when it is due next; null: paused, or over.
+create function ostinato.move_schedule(
+    name text, cron text, zone text default 'UTC', gap text default null, overlap text default null,
+    tenant_id text default null
+) returns timestamptz language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_id constant bigint := ostinato_internal.find_schedule(move_schedule.name, move_schedule.tenant_id);
+begin
+    return (
+        select u.next_at from schedule s cross join lateral ostinato.upsert_schedules(json_build_array(
+            json_build_object(
+                'name', s.name, 'kind', s.kind, 'args', s.args, 'cron', move_schedule.cron, 'zone', move_schedule.zone,
+                'gap', gap, 'overlap', overlap, 'key', s.key, 'owner', s.owner, 'queue', s.queue,
+                'priority', s.priority, 'catch_up', s.catch_up, 'catch_up_most', s.catch_up_most,
+                'catch_up_seconds', s.catch_up_seconds, 'grace_seconds', s.grace_seconds,
+                'jitter_seconds', s.jitter_seconds, 'starts_at', s.starts_at, 'ends_at', s.ends_at,
+                'tenant_id', s.tenant_id))) u
+        where s.id = v_id);
+end
+$$;
+
+-- Fires a schedule now, beside its slots, paused or not. Returns the job.
+create function ostinato.run_schedule(name text, tenant_id text default null) returns bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_id  constant bigint := ostinato_internal.find_schedule(run_schedule.name, run_schedule.tenant_id);
+    v_now constant timestamptz := ostinato.now();
+    v_job bigint;
+begin
+    v_job := (ostinato_internal.fire_slots_of(v_id, array[v_now]))[1];
+    perform ostinato_internal.record('run', 'schedule', name, ostinato.tenant(tenant_id), job_ids => array[v_job]);
+    return v_job;
+end
+$$;
+
+-- Fires the slots after `since`, up to `until` (null: now), that have not fired, oldest first: at most `most`, and none
+-- from before its times were set. With `preview` it only lists them. Also while it is paused: that is a decision.
+create function ostinato.catch_up_schedule(
+    name text, since timestamptz, until timestamptz default null, tenant_id text default null,
+    most integer default 100, preview boolean default false
+) returns table (slot_local timestamp, slot_at timestamptz, job_id bigint) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_id    constant bigint := ostinato_internal.find_schedule(catch_up_schedule.name, catch_up_schedule.tenant_id);
+    v_until constant timestamptz := least(coalesce(until, ostinato.now()), ostinato.now());
+    v_rule  ostinato_data.schedule;
+    v_slot  record;
+    v_at    timestamptz;
+    v_ats   timestamptz[] := '{}';
+    v_jobs  bigint[];
+begin
+    perform ostinato_internal.page_size(most);
+    select s.* into v_rule from schedule s where s.id = v_id;
+    v_at := greatest(since, v_rule.timed_at, ostinato.now() - interval '366 days');
+    for i in 1..10000 loop
+        v_slot := ostinato_internal.next_due(v_rule, v_at);
+        exit when v_slot.slot_at is null or v_slot.slot_at > v_until or cardinality(v_ats) >= most;
+        v_at := v_slot.slot_at;
+        continue when exists (select from schedule_fire f where f.schedule_id = v_id and f.slot_at = v_at
+                                and f.day_id = ostinato_internal.first_id(v_at));
+        v_ats := v_ats || v_at;
+    end loop;
+    if not preview then
+        v_jobs := ostinato_internal.fire_slots_of(v_id, v_ats);
+        perform ostinato_internal.record(
+            'catch up', 'schedule', name, ostinato.tenant(tenant_id), job_ids => v_jobs, count => cardinality(v_ats),
+            detail => json_build_object('since', since, 'until', v_until));
+    end if;
+    return query select a.at at time zone (v_rule.recurrence).zone, a.at, a.job
+    from unnest(v_ats, v_jobs) a (at, job) order by a.at;
+end
+$$;
+
+-- Fires slots of a schedule, with the rights of the caller, or for a tenant with those of the owner.
+create function ostinato_internal.fire_slots_of(schedule_id bigint, ats timestamptz[]) returns bigint[]
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    return case when ostinato_internal.sees_all() then ostinato_internal.fire_slots(schedule_id, ats, null)
+        else ostinato_internal.own_fire_slots(schedule_id, ats) end;
+end
+$$;
+
+-- Fires slots of a schedule of the tenant. Its kind was checked when the schedule was written.
+create function ostinato_internal.own_fire_slots(schedule_id bigint, ats timestamptz[]) returns bigint[]
+language sql security definer set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select ostinato_internal.fire_slots($1, $2, ostinato_internal.own_tenant())
+$$;
+
+-- Adds a job and a fire for each slot, of a schedule of a tenant or of any (null). Returns the jobs.
+create function ostinato_internal.fire_slots(schedule_id bigint, ats timestamptz[], of_tenant text) returns bigint[]
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    s      ostinato_data.schedule;
+    v_now  constant timestamptz := ostinato.now();
+    v_at   timestamptz;
+    v_here timestamp;
+    v_jobs bigint[] := '{}';
+begin
+    select c.* into s from schedule c
+    where c.id = fire_slots.schedule_id and (of_tenant is null or c.tenant_id = of_tenant) for update;
+    foreach v_at in array ats loop
+        continue when s.id is null;
+        v_here := v_at at time zone (s.recurrence).zone;
+        v_jobs := v_jobs || ostinato.enqueue_job(
+            s.kind, ostinato_internal.with_slot(s, v_here, v_at)::json, s.queue, s.priority, tenant_id => s.tenant_id,
+            correlation_id => format('schedule-%s-%s', s.id, extract(epoch from v_at)::bigint));
+        insert into schedule_fire (day_id, schedule_id, slot_at, slot_local, fired_at, lateness, job_id, missed,
+                                   tenant_id, zone)
+        values (ostinato_internal.first_id(v_at), s.id, v_at, v_here, v_now, extract(epoch from v_now - v_at),
+                v_jobs[cardinality(v_jobs)], 0, s.tenant_id, (s.recurrence).zone)
+        on conflict do nothing;
+    end loop;
+    return v_jobs;
 end
 $$;
 

@@ -109,7 +109,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- Replaces the arguments of jobs, each if they still are what was read; returns how many were. A job is written once
--- but for this: its arguments mean the same before and after, and whoever reads them meanwhile opens either.
+-- but for this: its arguments mean the same before and after, and a reader can open either.
 create function ostinato.reseal_args(job_ids bigint[], olds text[], news text[]) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare

@@ -2,14 +2,14 @@
 --
 --   open_session    writes a new session down, by its hash; or a ticket, which opens one
 --   enter_session   makes a session of a ticket, once
---   find_session    returns the session that a cookie names, and puts its end off while it is used
+--   find_sessions   returns the sessions that cookies name, and puts their end off while they are used
 --   close_session   ends one; close_sessions ends those of a subject or of a key
 --   list_sessions   shows who is signed in
 --   prune_sessions  forgets those that ended
 --
 -- The text of a session never comes here (engine/sessions.py). A session ends when nobody used it for its idle time,
 -- when its longest time is over, when its API key is revoked or its key or token has expired, or when it is closed.
--- Lock order: one row.
+-- Lock order: by id.
 
 -- The longest that a session lasts, however often it is used.
 create function ostinato_internal.longest_session() returns interval language sql immutable as $$
@@ -86,26 +86,25 @@ begin
 end
 $$;
 
--- The session that a cookie names, if it still lasts. Its end is put off, at most once a minute.
-create function ostinato.find_session(hash bytea) returns setof ostinato_data.session_line language plpgsql
+-- The sessions that cookies name, those that still last. Their end is put off, at most once a minute. In sets: many
+-- pages that follow the figures ask at once.
+create function ostinato.find_sessions(hashes bytea[]) returns setof ostinato_data.session language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-#variable_conflict use_variable
 declare
     v_now constant timestamptz := ostinato.now();
-    v_old session;
 begin
-    select s.* into v_old from session s where s.hash = hash and not s.is_ticket and s.expires_at > v_now;
-    if not found or not ostinato_internal.has_usable_key(v_old, v_now) then
-        return;
-    end if;
-    if v_old.seen_at <= v_now - interval '1 minute' then
-        update session s
-        set seen_at = v_now,
-            expires_at = least(v_now + ostinato_internal.idle_session(),
-                               s.created_at + ostinato_internal.longest_session(), s.ends_at)
-        where s.id = v_old.id;
-    end if;
-    return next ostinato_internal.session_line(v_old);
+    update session s
+    set seen_at = v_now,
+        expires_at = least(v_now + ostinato_internal.idle_session(),
+                           s.created_at + ostinato_internal.longest_session(), s.ends_at)
+    from (select o.id from session o
+          where o.hash = any (hashes) and not o.is_ticket and o.expires_at > v_now
+            and o.seen_at <= v_now - interval '1 minute' and ostinato_internal.has_usable_key(o, v_now)
+          order by o.id for no key update) old
+    where s.id = old.id;
+    return query select s.* from session s
+    where s.hash = any (hashes) and not s.is_ticket and s.expires_at > v_now
+      and ostinato_internal.has_usable_key(s, v_now);
 end
 $$;
 

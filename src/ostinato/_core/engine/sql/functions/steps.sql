@@ -167,6 +167,20 @@ $$;
 -- ready. For jobs that are scheduled, dead, cancelled or done. Returns the state it was in.
 create function ostinato.restart_job(job_id bigint, from_step text default null) returns text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_state constant text := case when ostinato_internal.sees_all()
+        then ostinato_internal.restart_job(job_id, from_step) else ostinato_internal.own_restart_job(job_id, from_step)
+        end;
+begin
+    perform ostinato_internal.record('restart', 'job', job_id::text, job_ids => array[job_id],
+                                     detail => json_build_object('was', v_state, 'from_step', from_step));
+    return v_state;
+end
+$$;
+
+-- Restarts a job for a verb.
+create function ostinato_internal.restart_job(job_id bigint, from_step text) returns text language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_state text;
@@ -197,9 +211,17 @@ begin
     -- Nobody runs it before this transaction commits, so the steps cannot change hands meanwhile.
     delete from step s where s.job_id = restart_job.job_id and s.position >= v_from;
     delete from job_wait w where w.job_id = restart_job.job_id and w.position >= v_from;
-    perform ostinato_internal.record('restart', 'job', restart_job.job_id::text, job_ids => array[restart_job.job_id],
-                                     detail => json_build_object('was', v_state, 'from_step', from_step));
     return v_state;
+end
+$$;
+
+-- Restarts a job of the tenant.
+create function ostinato_internal.own_restart_job(job_id bigint, from_step text) returns text
+language plpgsql security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato_internal.check_job(job_id, ostinato_internal.own_tenant());
+    return ostinato_internal.restart_job(job_id, from_step);
 end
 $$;
 

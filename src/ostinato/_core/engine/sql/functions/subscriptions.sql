@@ -10,7 +10,7 @@
 -- tables/0025_one_delivery.sql. The first of a lane is a job like any other. Those behind it are scheduled, with the
 -- reason 'behind' and no time. When the first is over (done, cancelled, or dead with on_poison 'skip'), the verb that
 -- ended it lets the next one go, in the same transaction. One verb does not: complete_job runs in the transaction of a
--- handler, which must not hold up a subscription; so whoever called it calls leave_lanes after the commit.
+-- handler, which must not hold up a subscription; so its caller calls leave_lanes after the commit.
 --
 -- A claim that has room takes along those behind a first one (take_followers). The worker runs them one after the
 -- other, in order; what it does not finish it releases, and keep_order puts it back behind.

@@ -2,7 +2,7 @@
 -- behind a pooler that gives the connection to somebody else after it.
 --
 -- Row-level security does the rest: a policy on every table with a tenant_id compares it with app.tenant_id. It guards
--- against what an application forgets, a missing condition for example. Whoever runs SQL of his own making in the
+-- against what an application forgets, a missing condition for example. Somebody who runs SQL of their own in the
 -- session can set app.tenant_id too: tenants that are hostile need a role or a database of their own.
 
 -- Makes the rest of the transaction that of a tenant: it acts as the role ostinato_tenant, and sees and adds rows of
@@ -94,4 +94,37 @@ $$;
 -- that begins with the tenant is found by a condition.
 create function ostinato_internal.tenant_filter(asked text) returns text language sql stable as $$
     select coalesce($1, case when not ostinato_internal.sees_all() then ostinato_internal.own_tenant() end)
+$$;
+
+-- A page of the tenants that have jobs in the history, keys or endpoints, by name: how many keys work, when one
+-- was used last, how many endpoints there are. `after` is the last of the page before. Each costs a look into an
+-- index: no table is read for it. For workers, who see all tenants.
+create function ostinato.list_tenants(after text default '', most integer default 50)
+returns table (tenant_id text, keys bigint, last_used_at timestamptz, endpoints bigint) language sql volatile
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+    with recursive found (tenant_id, n) as (
+        select ostinato_internal.next_tenant($1), 1
+        union all
+        select ostinato_internal.next_tenant(f.tenant_id), f.n + 1 from found f
+        where f.tenant_id is not null and f.n < ostinato_internal.page_size($2)
+    )
+    select f.tenant_id, k.keys, k.last_used_at, e.endpoints from found f
+    cross join (select ostinato.now() as at) n
+    cross join lateral (
+        select count(*) filter (where ostinato_internal.is_api_key_usable(k, n.at)) as keys,
+               max(k.last_used_at) as last_used_at
+        from api_key k where k.tenant_id = f.tenant_id) k
+    cross join lateral (
+        select count(*) as endpoints from webhook_endpoint w where w.tenant_id = f.tenant_id) e
+    where f.tenant_id is not null order by f.tenant_id
+$$;
+
+-- The name of the tenant that comes after a name.
+create function ostinato_internal.next_tenant(after text) returns text language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+    select least(
+        (select min(j.tenant_id) from job j where j.tenant_id > $1 and j.tenant_id <> 'default'),
+        case when $1 < 'default' collate "C" then 'default' end,
+        (select min(k.tenant_id) from api_key k where k.tenant_id > $1),
+        (select min(w.tenant_id) from webhook_endpoint w where w.tenant_id > $1))
 $$;

@@ -4,7 +4,7 @@
 -- A week is a range of ids (see ostinato.new_id): seven days counted from 2026-01-01. The default partitions hold what
 -- no week covers: jobs that outlived their week, and everything for as long as upkeep has not run.
 --
--- Never in the way of work: a lock is waited for 300 ms at the most, so that whoever queues behind us waits no longer.
+-- Never in the way of work: a lock is waited for 300 ms at the most, so that those behind us wait no longer.
 -- The strong locks (the default partition to add a week, everything to drop one) come last and cover only work in
 -- bounded numbers; the long look for what a week still holds that is needed goes before, beside running work.
 --
@@ -272,6 +272,13 @@ begin
         delete from deferral d where d.last_at < v_now - ostinato_internal.deferral_peace() returning 1
     ), faults as (
         delete from fault f where f.last_at < v_now - interval '1 day' returning 1
+    ), watches as (
+        delete from job_watch w where w.until < v_now returning 1
+    ), bulks as (
+        delete from bulk b where b.id < v_before and b.finished_at < cutoff returning 1
+    ), refusals as (  -- of bulk actions that an earlier call pruned
+        delete from bulk_refusal r
+        where r.bulk_id < v_before and not exists (select from bulk b where b.id = r.bulk_id) returning 1
     ), bells as (
         delete from doorbell d where d.rung_at < v_now - interval '1 day' returning 1
     )
@@ -283,6 +290,9 @@ begin
         union all select 'job_wait', count(*), 'their jobs are gone' from waits
         union all select 'deferral', count(*), 'the trouble is over' from deferred
         union all select 'fault', count(*), 'over for a day' from faults
+        union all select 'job_watch', count(*), 'nobody waits any more' from watches
+        union all select 'bulk', count(*), 'past retention' from bulks
+        union all select 'bulk_refusal', count(*), 'past retention' from refusals
         union all select 'doorbell', count(*), 'not rung for a day' from bells) p (name, rows, reason)
     where p.rows > 0;
 end

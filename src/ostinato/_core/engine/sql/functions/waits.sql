@@ -3,7 +3,7 @@
 -- While it waits, a job stands in `scheduled` with the reason 'event'; its run_at is its deadline, or in the year 9000
 -- without one. `job_wait` says what it waits for. What ends a wait is the row of its step: 'event' with the payload, or
 -- 'timeout'.
--- Whoever inserts that row first decides; everything else follows from it and can be done again: moving the job to
+-- The first to insert that row decides; everything else follows from it and can be done again: moving the job to
 -- `ready` (wake_jobs), and forgetting the wait.
 --
 -- Each wait of a job takes the first event of that type, key and tenant that came after the job was created and that
@@ -106,7 +106,7 @@ begin
 end
 $$;
 
--- Hands events to the jobs that wait for them. Whoever gives events their position (the sequencer of the outbox) calls
+-- Hands events to the jobs that wait for them. The sequencer of the outbox, which gives events their position, calls
 -- it for them in the same transaction. Returns the queues that have jobs to run now, to be rung after the commit.
 create function ostinato_internal.resolve_waits(event_ids bigint[]) returns setof text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp
@@ -217,5 +217,15 @@ begin
     on conflict (job_id, position) do nothing;
     delete from job_wait w using step s where w.job_id = any (job_ids) and s.job_id = w.job_id
       and s.position = w.position;
+end
+$$;
+
+-- Ends the wait of a job of the tenant, as signal_job does, which a tenant has no rights for. Returns its queue.
+create function ostinato.own_signal_job(job_id bigint, payload anycompatible default null::json) returns text
+language plpgsql security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato_internal.check_job(job_id, ostinato.acting_tenant());
+    return ostinato.signal_job(job_id, payload::json);
 end
 $$;

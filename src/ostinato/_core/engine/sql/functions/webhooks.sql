@@ -1,4 +1,4 @@
--- Webhooks: events told to other people's servers, signed, again and again until they answer or time is up.
+-- Webhooks: events sent to other people's servers, signed, and retried until they answer or time is up.
 --
 -- An endpoint belongs to a tenant and says which types of events it wants. All endpoints share one subscription of the
 -- outbox, ostinato.webhooks, a cursor on the log of events. fan_out_webhooks moves it, and in the same transaction
@@ -15,8 +15,9 @@
 -- same id); a late worker settles (its fence refuses the transaction); an endpoint is paused meanwhile (the delivery is
 -- held when it next starts or fails); a job dies with its worker, or a person cancels it (mend_webhooks sees it and
 -- buries the delivery).
--- Lock order: subscription, webhook_endpoint (ascending id), webhook_delivery, then everything in jobs.sql. Whoever
--- changes which deliveries of an ordered endpoint are open, or the state of an endpoint, holds the endpoint's row.
+-- Lock order: subscription, webhook_endpoint (ascending id), webhook_delivery, then everything in jobs.sql. A
+-- transaction that changes which deliveries of an ordered endpoint are open, or the state of an endpoint, holds the
+-- endpoint's row.
 
 -- When to try again by default: at once, then after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, as Standard Webhooks
 -- suggests.
@@ -309,7 +310,7 @@ create function ostinato_internal.uri_of(text text) returns text language sql im
 $$;
 
 -- An event as it is sent: the JSON format of CloudEvents 1.0, as base/events.py has it. The payload is passed on as it
--- was told, digit by digit.
+-- was emitted, digit by digit.
 create function ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) returns text
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -323,9 +324,9 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         || '","data":' || ($1).payload || '}'
 $$;
 
--- Takes the next events of the outbox, writes down which endpoints are to be told of them, and starts what can be
--- started: all of it or nothing, and in order. `events` is how far it got, null when another is at it; less than `most`
--- is the end of the log.
+-- Takes the next events of the outbox, writes a delivery for each endpoint that wants them, and starts what can be
+-- started: all of it or nothing, and in order. `events` is how far it got, null while another transaction fans out;
+-- less than `most` is the end of the log.
 create function ostinato.fan_out_webhooks(most integer default 1000, out events integer, out deliveries integer)
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -371,7 +372,7 @@ begin
         from event_log l join webhook_endpoint e on e.tenant_id = l.tenant_id
           and ostinato_internal.wants_event(e.event_types, l.type)
         where l.position > after and l.position <= upto
-          -- An endpoint is told of what gets its position while it exists: no clock has a say in it.
+          -- An endpoint gets the events that got their position while it exists; no clock decides that.
           and l.position > e.from_position
     ), new_message as (
         insert into webhook_message (id, tenant_id, event_id, event_type, correlation_id, body, created_at, subject)
@@ -467,7 +468,7 @@ begin
     end if;
     select * into v_endpoint from webhook_endpoint e where e.id = v_delivery.endpoint_id;
     if v_endpoint.state <> 'active' then
-        -- Looked at again under its lock: whoever resumes it must see what is held, or be seen here.
+        -- Read again under its lock: either a resume sees what is held, or it is seen here.
         select * into v_endpoint from webhook_endpoint e where e.id = v_delivery.endpoint_id for share;
     end if;
     if v_endpoint.state <> 'active' then

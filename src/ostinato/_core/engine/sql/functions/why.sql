@@ -1,10 +1,10 @@
 -- Why: what keeps a job from running, in sentences, most important first. Read only.
 --
 -- A job is in one place, and the place asks the questions: what ended it, who holds it, what it waits for. A ready job
--- may have several things in its way at once, and all are told. The same rules as in claims.sql, limits.sql and
+-- may have several things in its way at once, and all are listed. The same rules as in claims.sql, limits.sql and
 -- workers.sql, and the same helpers where they exist, so that the answer cannot differ from what the engine does.
 --
--- Every row is a stable code, a sentence with values, the values as JSON, and what to do. A tenant is told that a limit
+-- Every row is a stable code, a sentence with values, the values as JSON, and what to do. A tenant learns that a limit
 -- is reached, and its own place in line; not how many jobs of others there are, nor which (see inspect.sql).
 -- What may go wrong: the answer is of one moment, and may be old when it is read.
 
@@ -31,7 +31,7 @@ begin
         return query select 'nowhere',
             format('Job %s stands in no place: it neither waits nor runs, and has not ended.', why.job_id),
             json_build_object('job_id', why.job_id),
-            'This should not happen. Check the database with: ostinato doctor'
+            'The tables contradict each other: a row was deleted by hand, or is damaged. Run: ostinato doctor'
         where not exists (select from ostinato_internal.why_quarantined(why.job_id));
     end case;
     return query select * from ostinato_internal.why_unique(why.job_id);
@@ -421,7 +421,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from ostinato_internal.reached_limits($1) l join job j on j.id = $1
 $$;
 
--- The limits that a queue, or one key in it, has reached. A tenant is told which of its own jobs hold slots.
+-- The limits that a queue, or one key in it, has reached. A tenant learns which of its own jobs hold slots.
 create function ostinato_internal.why_limited(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.code,
@@ -438,7 +438,9 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
             else format('at once at the most, and %s run. The slots are held by %s.', l.running,
                         coalesce(h.who, 'nobody')) end),
         json_strip_nulls(json_build_object('queue', l.queue, 'limit_key', l.limit_key, 'limit', l.most,
-            'seconds', l.seconds, 'frees_at', l.frees_at, 'holders', case when l.seconds is null then h.holders end)),
+            'seconds', l.seconds, 'frees_at', l.frees_at, 'running', l.running,
+            'shared', case when l.limit_key is not null then j.limit_scope is not null end,
+            'holders', case when l.seconds is null then h.holders end)),
         format('Wait, or raise the limit: ostinato queues limit %s --help. See: ostinato queues list', l.queue)
     from ostinato_internal.reached_limits($1) l join job j on j.id = $1
     cross join lateral ostinato_internal.slot_holders(

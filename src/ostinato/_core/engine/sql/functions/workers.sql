@@ -5,8 +5,8 @@
 -- dead one; nobody leads. A process that dies alone is unregistered by its warden at once; only what dies with its
 -- machine has to expire.
 --
--- After an outage, a failover or a jump of the clock every lease looks expired at once. The tick tells: it is renewed
--- about once a second by whoever polls or beats, so a gap means that the database was away, not that workers died.
+-- After an outage, a failover or a jump of the clock every lease looks expired at once. The tick shows which: it is
+-- renewed about once a second by every poll and beat, so a gap means that the database was away, not that workers died.
 -- Then nothing expires for the length of one expiry, in which the living beat again.
 
 -- Renews the tick; true while nothing may be taken for expired. Workers beat at least every third of their expiry, so a
@@ -30,7 +30,7 @@ begin
     end if;
     select * into v_tick from tick for update skip locked;
     if not found then
-        return true;  -- another ticks just now: whoever is dead, the next round will see
+        return true;  -- another transaction ticks just now: the next round finds who is dead
     end if;
     v_now := ostinato.now();
     if v_now < v_tick.last - interval '1 second'
@@ -113,6 +113,20 @@ begin
 end
 $$;
 
+-- Asks a worker to end: it takes no new jobs, finishes those that it has, and stops; it hears of it with its next poll.
+create function ostinato.drain_worker(worker_id uuid) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    update worker w set drain_asked_at = coalesce(w.drain_asked_at, ostinato.now()) where w.id = drain_worker.worker_id;
+    if not found then
+        raise exception using errcode = 'OS404', message = format('there is no worker %s', worker_id),
+            detail = json_build_object('worker_id', worker_id), hint = 'See `ostinato workers`; it may have ended.';
+    end if;
+    perform ostinato_internal.record('drain', 'worker', drain_worker.worker_id::text);
+end
+$$;
+
 -- Removes a worker that stops; whatever it still holds is rescued at once by the others.
 create function ostinato.unregister_worker(worker_id uuid) returns void language sql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -129,9 +143,10 @@ $$;
 -- Takes the jobs of dead workers back, attempt + 1. Those that had not begun go back to their place in line. Those that
 -- had may have killed the process: a crash is noted, two at the most, and with two a job is a suspect, which runs
 -- alone. Only a death of a process that ran nothing else counts beyond that: after `max_crashes` of them the job is a
--- dead letter `worker_lost`. One that was being cancelled is cancelled. Returns how many jobs were rescued; about
--- `most` at a time. The grace of a tick is for workers that could not beat: one that was unregistered is gone for
--- certain, and its jobs need not wait.
+-- dead letter `worker_lost`, and after three times as many if processes died within the hour that had nothing to do
+-- with it. One that was being cancelled is cancelled. Returns how many jobs were rescued; about `most` at a time. The
+-- grace of a tick is for workers that could not beat: one that was unregistered is gone for certain, and its jobs need
+-- not wait.
 create function ostinato.rescue_jobs(max_crashes integer default 3, most integer default 5000) returns integer
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -157,6 +172,7 @@ begin
         -- The subscriptions of all of them before the first: several are locked in one order, by everybody.
         perform ostinato_internal.lock_lanes(array(
             select h from claim c cross join unnest(c.job_ids) h where c.id = any (v_claims)));
+        perform ostinato_internal.note_deaths(v_claims);
         begin
             v_count := ostinato_internal.rescue_claims(v_claims, max_crashes);
         exception when others then
@@ -188,6 +204,37 @@ begin
     end loop;
     return v_count;
 end
+$$;
+
+-- Notes the deaths of the workers whose claims are about to be taken back, and forgets the old ones.
+create function ostinato_internal.note_deaths(claim_ids bigint[]) returns void
+language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    delete from death d where d.died_at < ostinato.now() - make_interval(secs => ostinato_internal.death_seconds());
+    insert into death (worker_id, died_at, begun, alone)
+    select g.worker_id, ostinato.now(), coalesce(array_agg(h.job_id) filter (where h.job_id is not null), '{}'),
+           bool_or(g.alone)
+    from (
+        select c.worker_id, c.alone, c.job_ids[:cardinality(c.job_ids) - c.waiting] as begun
+        from claim c where c.id = any (claim_ids) offset 0  -- an array is unpacked once per claim, not once per job
+    ) g left join lateral unnest(g.begun) h (job_id) on true group by g.worker_id;
+$$;
+
+-- Whether processes died within the hour that had nothing to do with a job. One that ran another job alone may have
+-- been ended by that one, so it says nothing.
+create function ostinato_internal.others_die(job_id bigint) returns boolean
+language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select exists (
+        select from death d
+        where d.died_at >= ostinato.now() - make_interval(secs => ostinato_internal.death_seconds()) and not d.alone
+          and not exists (select from death e where e.worker_id = d.worker_id and others_die.job_id = any (e.begun)))
+$$;
+
+-- Whether a job that ran alone in a process that died is held to be the cause.
+create function ostinato_internal.is_guilty(job_id bigint, counted integer, max_crashes integer) returns boolean
+language sql stable as $$
+    select counted >= ostinato_internal.suspect_crashes() + max_crashes
+       and (counted >= ostinato_internal.suspect_crashes() + ostinato_internal.doubt_factor() * max_crashes
+            or not ostinato_internal.others_die(job_id))
 $$;
 
 -- The crashes of a job after the death of its process: one that had not begun is no cause of it, one that ran alone is,
@@ -226,7 +273,7 @@ begin
         select h.*, coalesce(j.queue, ostinato_internal.refuse_moved(h.job_id)) as queue, j.tenant_id, j.kind,
                ostinato_internal.place_of(j, h.position, h.attempt + 1, h.failures, h.counted) as place,
                case when r.job_id is not null then 'cancelled' when not h.begun then 'waits'
-                    when h.alone and h.counted >= ostinato_internal.suspect_crashes() + max_crashes then 'dead'
+                    when h.alone and ostinato_internal.is_guilty(h.job_id, h.counted, max_crashes) then 'dead'
                     else 'lost' end as outcome
         from held h left join job j on j.id = h.job_id left join cancel_request r on r.job_id = h.job_id
     ), written as (
@@ -249,7 +296,7 @@ begin
            array_agg(l.job_id) filter (where l.outcome = 'dead')
     into v_count, v_gone, v_ended, v_dead from lost l;
     perform ostinato_internal.forget_run(v_gone, v_ended), ostinato_internal.end_deliveries(v_ended, v_dead),
-            ostinato_internal.keep_order(v_gone);
+            ostinato_internal.ring_ends(v_dead), ostinato_internal.keep_order(v_gone);
     return v_count;
 end
 $$;
@@ -382,5 +429,8 @@ begin
     into next_due;
     select c.chores, c.next_due into chores, v_due from ostinato_internal.due_chores() c;
     next_due := least(next_due, v_due);
+    if exists (select from worker w where w.id = poll_jobs.worker_id and w.drain_asked_at is not null) then
+        chores := chores || 'drain'::text;
+    end if;
 end
 $$;
