@@ -19,6 +19,7 @@ from ostinato._core.engine import keys
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.testing import KEY
 from ostinato._faces.api.parts import Parts
 from tests.api.live import serving
 
@@ -60,7 +61,7 @@ def fuzz(
         *("--generation-allow-x00", "false"),
         *("--request-timeout", "120"),  # a busy machine is no fault of the API
     ]
-    settings = Settings(api_rate_per_minute=10_000_000)
+    settings = Settings(api_rate_per_minute=10_000_000, api_public_rate_per_minute=10_000_000, secret_key=KEY)
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run"]
     hooks = {"SCHEMATHESIS_HOOKS": "tests.api.schemathesis_hooks", "PYTHONPATH": str(ROOT)}
     apps = (app,) if isinstance(app, App) else tuple(app)

@@ -5,10 +5,13 @@ import socket
 import struct
 import threading
 import time
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -17,6 +20,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 from ostinato._core.base.settings import Settings
 
 AUDIENCE = "https://api.example.com"
+CLIENT, CLIENT_SECRET = "console", "not very secret"
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
@@ -60,8 +64,18 @@ class Handler(BaseHTTPRequestHandler):
         if issuer.fault is not None:
             issuer.fault(self)
             return
+        if self.path.startswith("/authorize?"):
+            self.answer(303, b"", location=issuer.authorize(self.path))
+            return
         document = issuer.documents().get(self.path)
         self.answer(404 if document is None else 200, json.dumps(document).encode())
+
+    def do_POST(self) -> None:
+        issuer = self.server.issuer
+        issuer.asked(self.path)
+        form = dict(parse_qsl(self.rfile.read(int(self.headers["content-length"])).decode()))
+        found = issuer.exchange(form, self.headers.get("authorization")) if self.path == "/token" else None
+        self.answer(400 if found is None else 200, json.dumps(found or {"error": "invalid_grant"}).encode())
 
     def answer(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -95,6 +109,9 @@ class Issuer:
         self.discovery: dict[str, Any] = {}
         self.fault: Callable[[Handler], None] | None = None
         self.paths: list[str] = []
+        self.codes: dict[str, dict[str, str]] = {}
+        self.said: dict[str, Any] = {}
+        """Claims of the id tokens that are not as they should be."""
         self.released = threading.Event()
         self._server = Server(("127.0.0.1", 0), Handler)
         self._server.issuer = self
@@ -114,11 +131,43 @@ class Issuer:
         return self.paths.count("/keys")
 
     def documents(self) -> dict[str, Any]:
-        own = {"issuer": self.url, "jwks_uri": self.keys_url}
+        own = {
+            "issuer": self.url,
+            "jwks_uri": self.keys_url,
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+        }
         listed = self.listed
         if listed is None:
             listed = [jwk(key, kid=kid) for kid, key in self.signing.items()]
         return {"/.well-known/openid-configuration": own | self.discovery, "/keys": {"keys": listed}}
+
+    def authorize(self, path: str) -> str:
+        """Where a browser goes that asked for a code: somebody said who it is, and is sent back."""
+        given = dict(parse_qsl(urlsplit(path).query))
+        assert given["response_type"] == "code"
+        assert given["code_challenge_method"] == "S256"
+        code = f"code-{len(self.codes)}"
+        self.codes[code] = given
+        return f"{given['redirect_uri']}?{urlencode({'code': code, 'state': given['state']})}"
+
+    def exchange(self, form: dict[str, str], auth: str | None) -> dict[str, str] | None:
+        """The id token for a code, once, for whoever began and is the client."""
+        given = self.codes.pop(form.get("code", ""), None)
+        proof = urlsafe_b64encode(sha256(form.get("code_verifier", "").encode()).digest()).rstrip(b"=").decode()
+        client = f"{CLIENT}:{CLIENT_SECRET}"
+        if (
+            given is None
+            or form.get("grant_type") != "authorization_code"
+            or proof != given["code_challenge"]
+            or form.get("redirect_uri") != given["redirect_uri"]
+            or auth != f"Basic {b64encode(client.encode()).decode()}"
+        ):
+            return None
+        return {
+            "id_token": self.token(**({"aud": CLIENT, "nonce": given["nonce"]} | self.said)),
+            "token_type": "Bearer",
+        }
 
     def asked(self, path: str) -> None:
         self.paths.append(path)

@@ -7,7 +7,8 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from ostinato._core.runtime.handlers.app import App
-from ostinato._core.runtime.observe.panels import Block, Counts, Panel, Table
+from ostinato._core.runtime.observe.blocks import Block, Counts, Table
+from ostinato._core.runtime.observe.panels import Panel
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

@@ -1,6 +1,6 @@
 """Alerts over HTTP: what is wrong now and what was, for the tenant that is told of it."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -116,3 +116,32 @@ async def test_an_api_that_watches_raises_the_alarm_when_no_worker_lives(api: Ap
 
     async with watching.router.lifespan_context(watching):
         await until_async(fired)
+
+
+async def test_a_tenant_acknowledges_and_silences_its_own_alert(api: Api) -> None:
+    await evaluated(api)
+    later = (datetime.now(UTC) + timedelta(hours=2)).isoformat()
+
+    seen = await api.call("POST", f"{ALERTS}/shop.lonely/ack", json={"reason": "I look into it"})
+    silent = await api.call("POST", f"{ALERTS}/shop.lonely/silence", json={"until": later, "reason": "known"})
+    listed = await api.call("GET", f"{ALERTS}/silences")
+    shown = (await api.call("GET", ALERTS)).json()["items"][0]
+    woken = await api.call("POST", f"{ALERTS}/shop.lonely/unsilence")
+
+    assert seen.json() == {"acknowledged": 1}
+    assert silent.status_code == 200
+    assert [each["alert"] for each in listed.json()["items"]] == ["shop.lonely"]
+    assert shown["silenced_until"] is not None
+    assert shown["open"][0]["acknowledged_by"] == "tester"
+    assert woken.json() == {"silenced_until": None}
+
+
+@pytest.mark.parametrize("verb", ["ack", "silence", "unsilence"])
+async def test_an_alert_of_another_tenant_is_not_there(api: Api, verb: str) -> None:
+    await evaluated(api)
+    later = (datetime.now(UTC) + timedelta(hours=2)).isoformat()
+    body = {"until": later, "reason": "known"} if verb == "silence" else {}
+
+    answer = await api.call("POST", f"{ALERTS}/shop.theirs/{verb}", json=body)
+
+    assert answer.status_code == 404

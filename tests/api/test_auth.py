@@ -22,6 +22,7 @@ from ostinato._core.engine import keys
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._core.web.caller import Who
+from ostinato._core.web.routes import Router
 from ostinato._faces.api import auth
 from ostinato._faces.api.auth import Authenticator, network
 from ostinato._faces.api.ratelimit import Bounded
@@ -57,16 +58,18 @@ class Door:
     clock: Time
     wall: Time
 
-    async def ask(self, text: str | None, *, path: str = "/whoami", address: str = "127.0.0.1") -> httpx.Response:
+    async def ask(
+        self, text: str | None, *, path: str = "/whoami", address: str = "127.0.0.1", method: str = "GET"
+    ) -> httpx.Response:
         headers = {} if text is None else {"Authorization": f"Bearer {text}"}
-        return await self.send(list(headers.items()), path=path, address=address)
+        return await self.send(list(headers.items()), path=path, address=address, method=method)
 
     async def send(
-        self, headers: list[tuple[Any, Any]], *, path: str = "/whoami", address: str = "127.0.0.1"
+        self, headers: list[tuple[Any, Any]], *, path: str = "/whoami", address: str = "127.0.0.1", method: str = "GET"
     ) -> httpx.Response:
         transport = httpx.ASGITransport(self.api.app, False, client=(address, 1))  # noqa: FBT003
         async with httpx.AsyncClient(transport=transport, base_url="http://api.test") as http:
-            return await http.get(path, headers=headers)
+            return await http.request(method, path, headers=headers)
 
     async def statuses(self, texts: list[str], address: str = "127.0.0.1") -> list[int]:
         return [(await self.ask(text, address=address)).status_code for text in texts]
@@ -652,6 +655,54 @@ async def test_ten_times_the_rate_gets_the_rate(api: Api) -> None:
         answers = await asyncio.gather(*(door.ask(key.key) for _ in range(200)))
 
     assert sorted(answer.status_code for answer in answers) == [200] * 20 + [429] * 180
+
+
+async def test_an_address_asks_public_routes_at_its_rate_and_no_more(api: Api) -> None:
+    """Callbacks of providers have no key: without a limit each costs the database, whoever sends it."""
+    router, asked = Router(), []
+
+    @router.post("/hook", public=True)
+    async def hook() -> None:
+        asked.append(1)
+
+    api.app.router.routes.extend(router.routes)
+    async with opened(api, Settings(api_public_rate_per_minute=3)) as door:
+        api.app.state.count_stranger = door.authenticator.count_stranger
+        mine = [await door.ask(None, path="/hook", address="192.0.2.1", method="POST") for _ in range(5)]
+        other = await door.ask(None, path="/hook", address="192.0.2.2", method="POST")
+        health = [await door.ask(None, path="/health/live", address="192.0.2.1") for _ in range(5)]
+        door.clock.now += 20
+        later = await door.ask(None, path="/hook", address="192.0.2.1", method="POST")
+
+    assert [answer.status_code for answer in mine] == [200, 200, 200, 429, 429]
+    assert mine[-1].headers["retry-after"] == "20"
+    assert mine[0].headers["ratelimit-policy"] == '"public";q=3;w=60'
+    assert [answer.status_code for answer in (other, later, *health)] == [200] * 7
+    assert len(asked) == 5
+
+
+async def test_a_flood_of_callbacks_is_refused_before_anything_is_read(api: Api) -> None:
+    async with opened(api, Settings(api_public_rate_per_minute=1)) as door:
+        api.app.state.count_stranger = door.authenticator.count_stranger
+        read = []
+
+        async def body() -> AsyncIterator[bytes]:
+            read.append(1)
+            yield b"{}"
+
+        router = Router()
+
+        @router.post("/taking", public=True)
+        async def taking(request: Request) -> None:
+            await request.body()
+
+        api.app.router.routes.extend(router.routes)
+        transport = httpx.ASGITransport(api.app, False)  # noqa: FBT003
+        async with httpx.AsyncClient(transport=transport, base_url="http://api.test") as http:
+            statuses = [(await http.post("/taking", content=body())).status_code for _ in range(3)]
+
+    assert statuses == [200, 429, 429]
+    assert len(read) == 1
 
 
 # ── tokens ───────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,8 @@ from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine.jobs import NewJob, enqueue
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.installed import installed_apps
-from ostinato._core.runtime.observe.panels import Panel, Table, panels_of
+from ostinato._core.runtime.observe.blocks import Table
+from ostinato._core.runtime.observe.panels import Panel, panels_of
 from tests.api import panels
 from tests.api.conftest import Api
 

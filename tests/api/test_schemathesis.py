@@ -26,6 +26,8 @@ def test_no_request_that_can_be_made_breaks_the_document(shared_server: Server, 
         key=key_for(database, "acme", "fuzz", "admin", "customer"),
         examples=5,
         phases="examples,coverage,fuzzing,stateful",
+        # No schema tells which zones and rules there are, and PUT of a name with a slash in it is a schedule.
+        without="positive_data_acceptance,unsupported_method",
     )
 
     assert cases > 500

@@ -6,7 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -64,13 +64,13 @@ def _tells(line: str, name: str) -> bool:
 
 
 @contextmanager
-def running(folder: Path, env: dict[str, str], *args: str) -> Iterator[Running]:
-    """Run a command in a folder; whatever is left of it at the end is killed."""
+def running(folder: Path, env: dict[str, str], *args: str, under: Sequence[str] = ()) -> Iterator[Running]:
+    """Run a command in a folder, `under` another that becomes it; whatever is left of it at the end is killed."""
     errors = folder / f"stderr-{len(list(folder.glob('stderr-*')))}"
     with (
         errors.open("w") as file,
         subprocess.Popen(
-            [sys.executable, "-m", "ostinato", *args],
+            [*under, sys.executable, "-m", "ostinato", *args],
             cwd=folder,
             env=os.environ | {"OSTINATO_API_PORT": "0"} | env,  # tests run side by side
             stdin=subprocess.DEVNULL,

@@ -129,3 +129,29 @@ def test_the_rules_are_printed_without_a_database(tmp_path: Path, monkeypatch: p
 
 def test_the_dashboard_is_printed() -> None:
     assert json.loads(Shell({})("alerts", "dashboard"))["title"] == "Ostinato"
+
+
+def test_an_alert_is_acknowledged_silenced_and_awake_again(shell: Shell, watched: Place) -> None:
+    assert shell.json("alerts", "ack", "shop.dead", "--label", "mail")["acknowledged"] == 1
+    shell("alerts", "silence", "shop.dead", "--for", "2h", "--reason", "the mail server is replaced")
+    shown = shell.json("alerts", "show", "shop.dead")
+    woken = shell.json("alerts", "unsilence", "shop.dead")
+
+    assert shown["alert"]["silenced_until"] is not None
+    assert shown["open"][0]["acknowledged_by"]
+    assert woken["silenced"] is False
+    assert "not silenced" in shell.fails("alerts", "unsilence", "shop.dead")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--for", "2h"], "--reason"),
+        (["--reason", "x"], "--for and --until"),
+        (["--reason", "x", "--for", "2h", "--until", "2026-03-01T09:00:00Z"], "--for and --until"),
+        (["--reason", "x", "--for", "long"], "no length of time"),
+        (["--reason", "x", "--for", "99d"], "90 days"),
+    ],
+)
+def test_a_silence_needs_an_end_and_a_reason(shell: Shell, watched: Place, given: list[str], said: str) -> None:
+    assert said in shell.fails("alerts", "silence", "shop.dead", *given)

@@ -1,12 +1,14 @@
-"""`ostinato db migrate | status | sql | psql`."""
+"""`ostinato db migrate | status | sql | psql | url | grant`."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from ostinato._core.db.embedded import Server
 from tests.faces.conftest import Place, Shell
@@ -106,6 +108,60 @@ def test_a_password_is_not_on_the_command_line_of_psql(
 
     assert "sesame" not in (tmp_path / "args").read_text()
     assert (tmp_path / "password").read_text() == "sesame\n"
+
+
+def test_url_is_an_address_for_other_programs(shell: Shell) -> None:
+    found = shell("db", "url").strip()
+
+    with psycopg.connect(found) as conn:
+        assert conn.execute("select current_user").fetchone() == ("ostinato_worker",)
+    assert shell.json("db", "url") == {"url": found, "password": False}
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (
+            "postgresql://ada:sesame@localhost:5433/app?sslmode=require",
+            "postgresql://ada@localhost:5433/app?sslmode=require",
+        ),
+        ("postgresql://ada@localhost/app?password=sesame", "postgresql://ada@localhost/app"),
+        ("host=/run/x port=5433 dbname=app user=ada password=sesame", "postgresql://ada@/app?host=/run/x&port=5433"),
+        ("postgresql://ada:sesame@a,b:5433/app", "postgresql://ada@/app?host=a,b&port=,5433"),
+        ("postgresql://a%40b:sesame@[::1]/app", "postgresql://a%40b@%3A%3A1/app"),
+    ],
+)
+def test_url_leaves_the_password_out(shell: Shell, given: str, shown: str) -> None:
+    result = shell.run("db", "url", env={"OSTINATO_DATABASE_URL": given})
+
+    assert result.stdout.strip() == shown
+    assert "sesame" not in result.stdout + result.stderr
+    assert "password" in result.stderr
+
+
+def test_a_role_that_was_granted_the_right_adds_jobs_in_its_own_transaction(shell: Shell, place: Place) -> None:
+    role = f"shop_{uuid4().hex}"
+    with psycopg.connect(place.urls.admin, autocommit=True) as admin:
+        admin.execute(SQL("create role {}").format(Identifier(role)))
+        assert "there is no role nobody" in shell.fails("db", "grant", "nobody", code=1)
+        assert role in shell("db", "grant", role)
+        assert shell.json("db", "grant", role) == {"role": role, "granted": False}
+
+        admin.execute(SQL("set role {}").format(Identifier(role)))
+        found = admin.execute("select ostinato.enqueue_job('shop.greet', '{}'::jsonb)").fetchone()
+        assert found
+        admin.execute("reset role")
+        admin.execute(SQL("drop role {}").format(Identifier(role)))
+
+
+def test_a_role_that_inherits_nothing_is_named(shell: Shell, place: Place) -> None:
+    role = f"shop_{uuid4().hex}"
+    with psycopg.connect(place.urls.admin, autocommit=True) as admin:
+        admin.execute(SQL("create role {} noinherit").format(Identifier(role)))
+
+        assert "does not inherit" in shell.fails("db", "grant", role, code=2)
+
+        admin.execute(SQL("drop role {}").format(Identifier(role)))
 
 
 @pytest.mark.parametrize("verb", ["migrate", "status", "sql"])

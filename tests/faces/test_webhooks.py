@@ -202,3 +202,11 @@ def test_an_endpoint_is_tested_from_here(
     assert strict["outcome"] == "refused"
     assert len(receiver.requests) == 2
     assert receiver.requests[0].headers["x-key"] == "hunter2"
+
+
+def test_a_link_to_the_endpoints_of_a_tenant_is_made_and_revoked(shell: Shell) -> None:
+    made = shell.json("webhooks", "portal", "--tenant", "acme", "--url", "https://jobs.example.com/", "--for", "10m")
+
+    assert made["url"].startswith("https://jobs.example.com/console/portal/enter?ticket=")
+    assert shell.json("webhooks", "portal", "--tenant", "acme", "--revoke")["closed"] == 1
+    assert "a minute to a day" in shell.fails("webhooks", "portal", "--for", "2d")

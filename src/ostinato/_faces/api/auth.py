@@ -13,6 +13,7 @@ Guessing is slowed down, without slowing other callers:
     a good key or token             is let in, whatever else its address sends
     any other text                  120 wrong guesses a minute for each address (IPv6: network),
                                     then 429; they share one connection and its queries (`matcher`)
+    a request of a public route     counts for its address (`api_public_rate_per_minute`)
 
 The address is that of the true caller: behind a trusted proxy the one that the proxy saw (`front`).
 """
@@ -108,6 +109,7 @@ class Authenticator:
         self._clock = clock
         self._wall = wall
         self._rate = RateLimit("default", settings.api_rate_per_minute, clock=clock)
+        self._public = RateLimit("public", settings.api_public_rate_per_minute, clock=clock)
         self._guesses = RateLimit("guesses", GUESSES_PER_MINUTE, clock=clock)
         self._secret = secrets.token_bytes(32)
         self._known: Bounded[bytes, Known] = Bounded(MOST_KNOWN)
@@ -154,16 +156,11 @@ class Authenticator:
 
     def count(self, request: Request, bucket: Hashable) -> None:
         """Count a request of a caller; raises `TooManyRequests` when there were too many."""
-        grant = self._rate.take(bucket)
-        headers: dict[str, str] | None = getattr(request.state, "extra_headers", None)
-        if headers is not None:
-            headers.update(self._rate.headers(grant))
-        if not grant.allowed:
-            raise TooManyRequests(
-                f"more than {self._rate.per_minute:,} requests a minute",
-                limit=self._rate.per_minute,
-                retry_after=grant.seconds,
-            )
+        _take(self._rate, bucket, request)
+
+    def count_stranger(self, request: Request) -> None:
+        """Count a request of a public route, by its address; raises `TooManyRequests`."""
+        _take(self._public, network(request), request)
 
     def _check_shape(self, text: str) -> None:
         """Refuse a text by its shape, without a look-up."""
@@ -235,6 +232,17 @@ class Authenticator:
         ends_at = datetime.fromtimestamp(token.ends, UTC)
         caller = Caller(token.tenant_id, token.subject, token.roles, self._client, ends_at=ends_at)
         return Known(caller, bucket_of(None, token.tenant_id, token.subject), until, token.ends)
+
+
+def _take(limit: RateLimit, bucket: Hashable, request: Request) -> None:
+    grant = limit.take(bucket)
+    headers: dict[str, str] | None = getattr(request.state, "extra_headers", None)
+    if headers is not None:
+        headers.update(limit.headers(grant))
+    if not grant.allowed:
+        raise TooManyRequests(
+            f"more than {limit.per_minute:,} requests a minute", limit=limit.per_minute, retry_after=grant.seconds
+        )
 
 
 def bucket_of(key_id: int | None, tenant_id: str | None, subject: str) -> Hashable:

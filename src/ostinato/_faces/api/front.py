@@ -117,8 +117,7 @@ class Front:
             tenant_id=None if caller is None else caller.tenant_id,
             subject=None if caller is None else caller.subject,
             key_id=None if caller is None else caller.key_id,
-            request_id=scope["state"].get("request_id"),
-            error_code=scope["state"].get("error_code"),
+            **{"request_id": None, "error_code": scope["state"].get("error_code")} | scope["state"].get("line", {}),
         )
 
 

@@ -39,13 +39,18 @@ class Health(BaseModel):
     checks: list[Check] = []
 
 
-@router.get("/live", public=True)
+@router.get("/live", public=True, uncounted=True)
 async def live() -> Health:
     """Whether this process answers. Does not use the database."""
     return Health(status="ok")
 
 
-@router.get("/ready", public=True, responses={503: {"model": Health, "description": "Requests cannot be served."}})
+@router.get(
+    "/ready",
+    public=True,
+    uncounted=True,
+    responses={503: {"model": Health, "description": "Requests cannot be served."}},
+)
 async def ready(request: Request, response: Response) -> Health:
     """Whether requests can be served: 200 or 503, with the checks."""
     checks = await _checks(parts_of(request))

@@ -1,7 +1,7 @@
 """`/api/v1/engine/jobs` lists, adds, retries and cancels the tenant's jobs."""
 
 from dataclasses import asdict
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from fastapi import Query, Request, Response
 from psycopg import AsyncConnection
@@ -9,11 +9,13 @@ from psycopg import AsyncConnection
 from ostinato._core.base.errors import Forbidden, InvalidInput, NotFound, UniqueConflict, WrongState
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.engine import audit, inspect, jobs, outbox, steps
+from ostinato._core.engine.inspect import Search
 from ostinato._core.engine.jobs import NewJob, State, Unique
 from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
 from ostinato._core.web.caller import Who
 from ostinato._core.web.idempotent import IDEMPOTENT, Key
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.audit_http import Since
 from ostinato._faces.api.job_views import (
     Cancelled,
     CancelRequest,
@@ -30,7 +32,7 @@ from ostinato._faces.api.job_views import (
 )
 from ostinato._faces.api.parts import Parts, parts_of
 from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
-from ostinato._faces.api.views import PREFIX, Before, JobId, Limit, Name, page_of, read_json
+from ostinato._faces.api.views import MAX_NAME, PREFIX, Before, JobId, Limit, Name, read_json
 
 __all__ = ["PREFIX", "router"]
 
@@ -47,6 +49,15 @@ REPLAYED = {
 }
 LOCATION = {"Location": {"description": "Where the job is.", "schema": {"type": "string"}}}
 
+Signature = Annotated[
+    str | None, Query(min_length=1, max_length=1_000, description="The error signature of dead letters.")
+]
+Until = Annotated[Since, Query(description="Added before this time.", examples=[None])]
+Contained = Annotated[
+    str | None,
+    Query(min_length=2, max_length=2_000, description='JSON that the arguments contain: `{"invoice_id": 7}`.'),
+]
+
 router = Router(prefix=PREFIX, tags=["jobs"])
 
 
@@ -58,15 +69,31 @@ async def list_jobs(
     queue: Name = None,
     kind: Name = None,
     correlation_id: Name = None,
+    signature: Signature = None,
+    since: Since = None,
+    until: Until = None,
+    args: Contained = None,
+    text: Annotated[
+        str | None, Query(min_length=1, max_length=MAX_NAME, description="Part of the text of the arguments.")
+    ] = None,
     before: Before = None,
     limit: Limit = 50,
 ) -> JobPage:
-    """Jobs that match every filter, newest first."""
+    """Jobs that match every filter, newest first. A page may be short, even empty, and have a `next`."""
+    given: dict[str, Any] = {
+        "queue": queue,
+        "kind": kind,
+        "correlation_id": correlation_id,
+        "signature": signature,
+        "since": since and since.isoformat(),
+        "until": until and until.isoformat(),
+        "args": None if args is None else object_of(args),
+        "text": text,
+    }
+    which = cast("Search", {name: value for name, value in given.items() if value is not None})
     async with caller.transaction() as conn:
-        rows = await inspect.list_jobs(
-            conn, state=state, queue=queue, kind=kind, correlation_id=correlation_id, before=before, most=limit + 1
-        )
-    return page_of(JobPage, rows, limit)
+        found = await inspect.search_jobs(conn, which, state=state, before=before, most=limit)
+    return JobPage.model_validate({"items": found.jobs, "next": found.next})
 
 
 @router.post(
@@ -82,8 +109,8 @@ async def enqueue_job(caller: Who, request: Request, key: Key, body: EnqueueRequ
     async with key.once(caller) as once:
         if once.is_new:
             # Enqueueing refuses it too; asked first, because the args of a closed kind are no caller's business.
-            await _check_open(once.conn, body)
-            job_id = await jobs.enqueue(once.conn, await _new_job(once.conn, parts_of(request), body))
+            await check_open(once.conn, body)
+            job_id = await jobs.enqueue(once.conn, await described_job(once.conn, parts_of(request), body))
             await audit.note(once.conn, "enqueue", "job", str(job_id), job_ids=[job_id], detail={"kind": body.kind})
             place = {"Location": f"{PREFIX}/jobs/{job_id}"}
             once.reply(202, Enqueued(job_id=job_id), place)
@@ -169,7 +196,15 @@ async def cancel_job(caller: Who, key: Key, job_id: JobId, body: CancelRequest |
     return once.response()
 
 
-async def _check_open(conn: AsyncConnection[object], body: EnqueueRequest) -> None:
+def object_of(text: str) -> dict[str, Any]:
+    """A JSON object in an address."""
+    found = read_json(text)
+    if not isinstance(found, dict) or set(found) == {"unreadable"}:
+        raise InvalidInput(f"args is no JSON object: {text[:100]!r}", hint='Write one, such as {"invoice_id": 7}.')
+    return found
+
+
+async def check_open(conn: AsyncConnection[object], body: EnqueueRequest) -> None:
     """Refuse a kind or a queue that is closed to tenants: the request is fine, but not the caller's to make."""
     try:
         await jobs.check_open_kind(conn, body.kind, body.queue)
@@ -177,7 +212,7 @@ async def _check_open(conn: AsyncConnection[object], body: EnqueueRequest) -> No
         raise Forbidden(error.message, hint=error.hint, **error.values) from error
 
 
-async def _new_job(conn: AsyncConnection[object], parts: Parts, body: EnqueueRequest) -> NewJob:
+async def described_job(conn: AsyncConnection[object], parts: Parts, body: EnqueueRequest) -> NewJob:
     """The job that a request describes; if this process knows its kind, the args are checked."""
     kind = next((app.kinds[body.kind] for app in parts.apps if body.kind in app.kinds), None)
     if kind is None:

@@ -147,7 +147,7 @@ class IssuerKeys:
         try:
             async with asyncio.timeout(FETCH_SECONDS), httpx.AsyncClient() as http:
                 url = self._keys_url or await self._discover(http)
-                found = usable(await _get(http, url))
+                found = usable(await ask(http, "GET", url))
         except TimeoutError:
             self._failed(f"no answer within {FETCH_SECONDS:g} s")
         except NoAnswer as error:
@@ -158,7 +158,7 @@ class IssuerKeys:
             self._keys, self._fetched = found, self._clock()
 
     async def _discover(self, http: httpx.AsyncClient) -> str:
-        document = await _get(http, self._issuer.rstrip("/") + DISCOVERY)
+        document = await ask(http, "GET", self._issuer.rstrip("/") + DISCOVERY)
         if document.get("issuer") != self._issuer:
             raise NoAnswer("its discovery document is that of another issuer")
         url = document.get("jwks_uri")
@@ -194,11 +194,11 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-async def _get(http: httpx.AsyncClient, url: str) -> dict[str, Any]:
-    """Fetch a JSON object; raises `NoAnswer` for anything else."""
+async def ask(http: httpx.AsyncClient, method: str, url: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - as httpx
+    """Ask the issuer for a JSON object; raises `NoAnswer` for anything else."""
     # Not compressed: a few bytes could become gigabytes.
     headers = {"accept": "application/json", "accept-encoding": "identity"}
-    async with http.stream("GET", url, headers=headers) as response:
+    async with http.stream(method, url, headers=headers, **options) as response:
         if response.status_code != httpx.codes.OK:
             raise NoAnswer(f"it answered {response.status_code}")
         if response.headers.get("content-encoding", "identity") != "identity":

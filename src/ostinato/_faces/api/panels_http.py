@@ -1,12 +1,15 @@
 """`/api/v1/engine/panels` shows the panels of each application."""
 
-from typing import Annotated, Literal
+from datetime import date, datetime
+from typing import Annotated, Literal, TypeAlias
 
 from fastapi import Path, Request
 from pydantic import Field
 
 from ostinato._core.base.errors import NotFound
-from ostinato._core.runtime.observe.panels import Block, Cell, Counts, Table, panels_of
+from ostinato._core.engine import clock
+from ostinato._core.runtime.observe.blocks import Block, Cell, Counts, Facts, Link, State, Table
+from ostinato._core.runtime.observe.panels import Look, panels_of
 from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.jobs_http import PREFIX
@@ -15,6 +18,9 @@ from ostinato._faces.api.permissions import ENGINE_READ
 from ostinato._faces.api.views import MAX_NAME, View
 
 router = Router(prefix=PREFIX, tags=["panels"])
+
+Plain: TypeAlias = str | int | float | bool | datetime | date | None
+"""A cell as JSON has it."""
 
 AppName = Annotated[
     str, Path(min_length=1, max_length=MAX_NAME, description="The name of an application.", examples=["billing"])
@@ -35,7 +41,7 @@ class TableView(View):
     type: Literal["table"] = "table"
     title: str = Field(examples=["Sources"])
     columns: list[str] = Field(examples=[["source", "state"]])
-    rows: list[list[Cell]] = Field(examples=[[["bank", "ok"]]])
+    rows: list[list[Plain]] = Field(examples=[[["bank", "ok"]]])
 
 
 class PanelView(View):
@@ -67,17 +73,41 @@ async def list_panels(request: Request) -> PanelApps:
 @router.get("/panels/{app}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_panels(request: Request, caller: Who, app: AppName) -> AppPanels:
     """The panels of one application, with the rows of the tenant only."""
-    panels = panels_of(parts_of(request).apps, app)
+    parts = parts_of(request)
+    # Pages with a name have an address of their own in the console; what they show are routes of the application here.
+    front = [each for each in panels_of(parts.apps, app) if not each.name and each.read is not None]
+    panels = [each for each in front if each.needs is None or each.needs.allows(caller.roles)]
     async with caller.transaction() as conn:
-        read = [(each.title, await each.read(conn)) for each in panels]
-    shown = [PanelView(title=title, blocks=[_view(block) for block in blocks]) for title, blocks in read]
+        now = await clock.now(conn)
+        look = Look(caller.tenant_id, caller.subject, caller.roles, {}, now, parts.settings)
+        read = [(each.title, await each.blocks(conn, look)) for each in panels]
+    shown = [
+        PanelView(title=title, blocks=[made for block in blocks if (made := _view(block)) is not None])
+        for title, blocks in read
+    ]
     return AppPanels(app=app, panels=shown)
 
 
-def _view(block: Block) -> CountsView | TableView:
+def _view(block: Block) -> CountsView | TableView | None:
+    """The values of a block; None for what only a page can show."""
     match block:
         case Counts():
             return CountsView(title=block.title, values=dict(block.values))
         case Table():
-            rows = [list(row) for row in block.rows]
+            rows = [[_plain(cell) for cell in row] for row in block.rows]
             return TableView(title=block.title, columns=list(block.columns), rows=rows)
+        case Facts():
+            pairs = [[name, _plain(cell)] for name, cell in block.values.items()]
+            return TableView(title=block.title, columns=["name", "value"], rows=pairs)
+        case _:
+            return None
+
+
+def _plain(cell: Cell) -> Plain:
+    match cell:
+        case Link():
+            return cell.text
+        case State():
+            return cell.word
+        case _:
+            return cell

@@ -10,4 +10,6 @@ ENGINE_READ = Permission("engine.read", OPERATORS, "see the tenant's jobs, event
 ENGINE_ERASE = Permission("engine.erase", ("admin",), "erase what the engine keeps about a person of the tenant")
 ENGINE_WRITE = Permission("engine.write", OPERATORS, "enqueue, retry, cancel and redrive the tenant's jobs")
 ENGINE_ADMIN = Permission("engine.admin", ADMINISTRATORS, "see and revoke the tenant's keys and sessions")
+INSTALLATION = Permission("engine.installation", ("installation",), "operate what all tenants share, with a key")
+WEBHOOKS_PORTAL = Permission("webhooks.portal", ("portal",), "look after the tenant's own endpoints of webhooks")
 CONSOLE_READ = Permission("console.read", READERS, "look at the pages of the console, without arguments and payloads")

@@ -7,6 +7,8 @@ front (`front`), authentication (`auth`), errors as problems, health, documentat
 address of their own (`metrics_page`).
 """
 
+import re
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib import import_module
@@ -60,6 +62,7 @@ def build(parts: Parts) -> FastAPI:
     app.state.parts = parts
     app.state.client = parts.client
     app.state.authenticate = authenticator
+    app.state.count_stranger = authenticator.count_stranger
     routers = routers_of(parts.apps)
     for router in routers:  # their own routes, not copies behind another look-up
         app.router.routes.extend(router.routes)
@@ -67,7 +70,7 @@ def build(parts: Parts) -> FastAPI:
     if not extras.missing("console"):
         from ostinato._faces.console import mount  # noqa: PLC0415 - its extra may be missing
 
-        site = mount.mount(app, parts)
+        site = mount.mount(app, parts, authenticator.tokens)
     docs_http.mount(app)
     docs_http.describe(app)
     _add_errors(app, routers)
@@ -154,9 +157,12 @@ def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
 
 
 def _allowed(request: Request, routers: Sequence[APIRouter]) -> list[str]:
-    """The methods that the path of a request has: each may be a route of its own."""
-    found: set[str] = set()
+    """The methods that the path of a request has in the document: each may be a route of its own.
+
+    `/schedules/{name}/pause` could also be a schedule whose name ends so; the longest template is meant.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
     for route in (route for router in routers for route in router.routes):
         if isinstance(route, APIRoute) and route.matches(request.scope)[0] is not Match.NONE:
-            found |= route.methods or set()
-    return sorted(found)
+            found[re.sub("{[^{}]*}", "", route.path)] |= route.methods or set()
+    return sorted(found[max(found, key=len)]) if found else []

@@ -70,8 +70,12 @@ class Tokens:
             check_url("oidc_keys_url", keys_url)
         self.keys = IssuerKeys(self.issuer, keys_url, clock=clock)
 
-    async def verify(self, text: str) -> Token:
-        """Return the claims of a valid token; raises `Unauthenticated` with the fault."""
+    async def verify(self, text: str, *, audience: str | None = None, nonce: str | None = None) -> Token:
+        """Return the claims of a valid token; raises `Unauthenticated` with the fault.
+
+        The id token of a sign-in is for another audience, the client id, and has the nonce of that sign-in.
+        """
+        audience = audience or self.audience
         kid, algorithm = _header(text)
         claims = self._peek(text)
         key = await self.keys.find(kid, algorithm)
@@ -80,14 +84,16 @@ class Tokens:
                 text,
                 key,
                 algorithms=list(ALGORITHMS),
-                audience=self.audience,
+                audience=audience,
                 issuer=self.issuer,
                 leeway=LEEWAY_SECONDS,
                 options={"require": ["iss", "aud", "exp", "sub"]},
             )
         except jwt.PyJWTError as error:
             # The signature was checked before the claims, so the error may name them.
-            raise self._refusal(error, claims) from None
+            raise self._refusal(error, claims, audience) from None
+        if nonce is not None and claims.get("nonce") != nonce:
+            raise _refused("nonce", "the token belongs to another sign-in")
         return Token(
             _text(claim_at(claims, self._tenant_claim), "tenant", self._tenant_claim),
             _text(claims["sub"], "subject", "sub"),
@@ -105,7 +111,7 @@ class Tokens:
             raise _refused("issuer", f"the token is not from the issuer {self.issuer}")
         return claims
 
-    def _refusal(self, error: jwt.PyJWTError, claims: Mapping[str, Any]) -> Unauthenticated:
+    def _refusal(self, error: jwt.PyJWTError, claims: Mapping[str, Any], audience: str) -> Unauthenticated:
         match error:
             case jwt.ExpiredSignatureError():
                 since = _time(_seconds(claims.get("exp")))
@@ -116,7 +122,7 @@ class Tokens:
             case jwt.MissingRequiredClaimError():
                 return _refused("claims", f"the token has no claim {error.claim}")
             case jwt.InvalidAudienceError():
-                return _refused("audience", f"the token is not for the audience {self.audience}")
+                return _refused("audience", f"the token is not for the audience {audience}")
         reason, message = next((r, m) for kind, r, m in _REFUSALS if isinstance(error, kind))
         return _refused(reason, message)
 

@@ -27,13 +27,13 @@ EXAMPLE = Machine(
 
 
 def machines() -> tuple[Machine, ...]:
-    """Every machine that an installed application declares, after the example."""
+    """List every machine that an installed application declares, after the example."""
     places = [place for app in installed_apps() for place in app.machines]
     return (EXAMPLE, *(named(place, Machine) for place in places))
 
 
 def page(shown: Sequence[Machine] | None = None) -> str:
-    """The page: a diagram, the transitions and the invariants of each machine."""
+    """Write the page: a diagram, the transitions and the invariants of each machine."""
     sections = [_section(machine) for machine in (machines() if shown is None else shown)]
     return (
         "# Machines\n\n"

@@ -18,7 +18,7 @@ at any time. `AsyncConnection` is psycopg's, in any transaction of yours; `def` 
 
 
 def page() -> str:
-    """The whole page."""
+    """Write the whole page."""
     contents = "".join(
         f"{_filled(f'- [`ostinato.{name}`](#ostinato{name}): {_purpose(name)}', '  ')}\n" for name in MODULES
     )
@@ -107,7 +107,7 @@ def _class(prefix: str, entry: Entry) -> str:
 
 
 def _members(entry: Entry) -> Iterator[str]:
-    """A line for each member; fields that say nothing of their own share one."""
+    """Write a line for each member; fields without a description share one."""
     bare: list[str] = []
     for node, doc in surface.members(entry):
         if doc and bare:

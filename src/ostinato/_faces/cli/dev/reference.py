@@ -27,7 +27,7 @@ _NOTE = "<!-- Written by `make reference`; edit the declaration it comes from in
 
 
 def pages() -> dict[str, str]:
-    """Each page's file name and text."""
+    """Return each page's file name and text."""
     for app in installed_apps():
         app.load()  # its errors are on the page too: declared when imported
     written = {

@@ -1,1 +1,1 @@
-"""Commands that look at something and change it: jobs, queues, schedules, webhooks, the schema."""
+"""These commands inspect and change jobs, queues, schedules, webhooks and the schema."""

@@ -1,4 +1,4 @@
-"""`ostinato alerts …` lists alerts, and writes them for Prometheus and Grafana."""
+"""`ostinato alerts …` lists and silences alerts, and writes them for Prometheus and Grafana."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,6 +21,7 @@ from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.listing import Columns, details
 from ostinato._faces.cli.frame.options import argument, flag, option
 from ostinato._faces.cli.frame.verbs import commands
+from ostinato._faces.cli.operate.silences import ack, silence, unsilence
 
 COLOURS = {"firing": "red", "failing": "red", "pending": "yellow", "ok": "green", "new": "dim"}
 HISTORY = 20
@@ -61,6 +62,7 @@ def show(cli: Cli, alert: Name) -> None:
         "parameters": None if line.parameters == "{}" else line.parameters,
         "events to": line.tenant_id or "the tenant that its label names",
         "evaluated": line.evaluated_at or "not yet",
+        "silent until": line.silenced_until,
         "error": Text(redact(line.error or ""), style="red"),
         "remedy": line.remedy,
     }
@@ -156,8 +158,15 @@ def _what(line: AlertLine, bad: Sequence[Firing]) -> str:
     return f"{messages[0]}{more}" if messages else ""
 
 
+def _standing(firing: Firing) -> str:
+    if firing.resolved_at is None and firing.silenced_until is not None:
+        return f"{firing.state}, silenced"
+    return f"{firing.state}, acknowledged" if firing.acknowledged_at is not None else firing.state
+
+
 FIRINGS = Columns(
-    "label | state | since | fired=fired_at | resolved=resolved_at | value | worst | message",
+    "label | state=standing | since | fired=fired_at | resolved=resolved_at | value | worst | message",
+    standing=lambda each, _: _standing(each),
     value=lambda each, _: f"{each.value:g}",
     worst=lambda each, _: f"{each.worst:g}",
 )
@@ -167,4 +176,4 @@ READINGS = Columns(
     mark=lambda each, _: Text(*(("bad", "red") if each.bad else ("good", "green"))),
     message=lambda each, _: each.message if each.bad else "",
 )
-register = commands(list_, show, ("test", try_), rules, dashboard)
+register = commands(list_, show, ack, silence, unsilence, ("test", try_), rules, dashboard)

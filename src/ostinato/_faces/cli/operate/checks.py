@@ -41,19 +41,19 @@ class Finding:
 
 
 def failed(check: str, error: OstinatoError) -> Finding:
-    """A check that could not even be made."""
+    """Report a check that could not be made."""
     hint = UNREACHABLE if isinstance(error, DatabaseUnavailable) else error.hint
     return Finding(check, "fail", error.message, hint, {"code": error.code})
 
 
 def program(ostinato: str, python: str, driver: str) -> Finding:
-    """What runs here."""
+    """Report the versions of Ostinato and Python."""
     text = f"Ostinato {ostinato}, Python {python}, psycopg {driver}"
     return Finding("program", "ok", text, None, {"ostinato": ostinato, "python": python, "psycopg": driver})
 
 
 def version(server: Row) -> Finding:
-    """PostgreSQL 15 to 18, and not a standby."""
+    """Check that the server is PostgreSQL 15 to 18, and not a standby."""
     major = server["version_num"] // 10_000
     values = {"version": server["version"]}
     if server["standby"]:
@@ -70,7 +70,7 @@ def version(server: Row) -> Finding:
 
 
 def durability(server: Row) -> Finding:
-    """Nothing that was committed may be lost in a crash."""
+    """Check that a crash of the server loses nothing that was committed."""
     names = ("fsync", "full_page_writes", "synchronous_commit")
     values = {name: server[name] for name in names}
     unsafe = [name for name in names[:2] if server[name] != "on"]
@@ -87,7 +87,7 @@ def durability(server: Row) -> Finding:
 
 
 def replication(found: Row) -> Finding:
-    """Commits do not wait for a standby that is not there, and a failover loses none of them."""
+    """Check that commits do not wait for a missing standby, and that a failover loses none of them."""
     names, standbys = found["waits_for"], found["standbys"]
     values = {name: found[name] for name in ("waits_for", "standbys", "waiting")}
     if found["waiting"]:
@@ -106,7 +106,7 @@ def replication(found: Row) -> Finding:
 
 
 def slots(found: list[Row], cap: str) -> Finding:
-    """No slot keeps the log for a reader that does not come."""
+    """Check that no replication slot keeps the log for a reader that is gone."""
     lost = [row["slot"] for row in found if row["status"] == "lost"]
     if lost:
         hint = f"Make the copy anew from a base backup, then: select pg_drop_replication_slot('{lost[0]}')"
@@ -126,7 +126,7 @@ def slots(found: list[Row], cap: str) -> Finding:
 
 
 def roles(found: list[Row], connected: str) -> Finding:
-    """Roles that are plain: row-level security holds for them."""
+    """Check that the roles are neither superusers nor exempt from row-level security."""
     there = {row["name"]: row for row in found}
     missing = [r for r in ("ostinato_owner", "ostinato_worker", "ostinato_tenant", "ostinato_api") if r not in there]
     if missing:
@@ -144,7 +144,7 @@ def roles(found: list[Row], connected: str) -> Finding:
 
 
 def api_login(role: str, is_worker: bool) -> Finding:  # noqa: FBT001 - a fact, not a mode
-    """The API logs in as a role that sees no tenant but the one it acts for."""
+    """Check that the API logs in as a role that sees no tenant but the one it acts for."""
     if is_worker:
         text = f"the API logs in as {role}, which sees every tenant"
         hint = (
@@ -156,7 +156,7 @@ def api_login(role: str, is_worker: bool) -> Finding:  # noqa: FBT001 - a fact, 
 
 
 def row_security(open_tables: list[str]) -> Finding:
-    """Row-level security is forced on every table of the engine."""
+    """Check that row-level security is forced on every table of the engine."""
     if open_tables:
         text = f"not forced on {', '.join(open_tables)}"
         hint = "Run for each: alter table ostinato_data.… enable row level security, force row level security"
@@ -165,7 +165,7 @@ def row_security(open_tables: list[str]) -> Finding:
 
 
 def machines(gaps: list[Gap]) -> Finding:
-    """Every table that obeys a machine has the triggers that hold it to it."""
+    """Check that every table with a machine has the triggers that enforce it."""
     if not gaps:
         return Finding("machines", "ok", "every table obeys its machine")
     text = "; ".join(f"{gap.entity} does not obey {gap.machine}: {gap.problem}" for gap in gaps[:3])
@@ -174,7 +174,7 @@ def machines(gaps: list[Gap]) -> Finding:
 
 
 def schema(*, up_to_date: bool, pending: int, troubles: list[str]) -> Finding:
-    """The schema is the one of this release."""
+    """Check that the schema is that of this release."""
     hint = "ostinato db migrate"
     if troubles:
         return Finding("schema", "fail", "; ".join(troubles), "See `ostinato db status`.")
@@ -185,7 +185,7 @@ def schema(*, up_to_date: bool, pending: int, troubles: list[str]) -> Finding:
 
 
 def contract(mine: int, served: tuple[int, int] | None) -> Finding:
-    """Code and schema fit together."""
+    """Check that the contract of this code is one that the schema serves."""
     if served is None:
         hint = "ostinato db migrate"
         return Finding("contract", "fail", "the database has no Ostinato schema", hint)
@@ -200,7 +200,7 @@ def contract(mine: int, served: tuple[int, int] | None) -> Finding:
 
 
 def clock(difference: float) -> Finding:
-    """The clocks of the database and of this machine agree."""
+    """Compare the clocks of the database and of this machine."""
     values = {"seconds": round(difference, 3)}
     text = f"the database is {abs(difference):.1f} s {'ahead of' if difference > 0 else 'behind'}"
     if abs(difference) > CLOCK_SECONDS:
@@ -210,7 +210,7 @@ def clock(difference: float) -> Finding:
 
 
 def zones(here: str | None, *, missing_there: int) -> Finding:
-    """Time zones are known on both sides."""
+    """Check that the database and Python know the time zones."""
     if missing_there:
         hint = "Reinstall the server's time zone data (tzdata)."
         return Finding("time zones", "fail", "the database has no time zone data", hint)
@@ -222,19 +222,19 @@ def zones(here: str | None, *, missing_there: int) -> Finding:
 
 
 def application(app: str, troubles: Sequence[Trouble]) -> list[Finding]:
-    """An application finds what it needs on this machine; only who uses it must fix it."""
+    """Report what an application lacks on this machine; only its users have to fix it."""
     if not troubles:
         return [Finding(app, "ok", "has what it needs on this machine")]
     return [Finding(app, "warn", each.problem, each.hint) for each in troubles]
 
 
 def absent(app: str, error: OstinatoError) -> Finding:
-    """An application that is not installed here: nothing is wrong, and this installs it."""
+    """Report an application that is not installed: nothing is wrong, and the hint installs it."""
     return Finding(app, "ok", error.message.removeprefix(f"{app} is "), error.hint)
 
 
 def pooling(*, set_pooled: bool, seen_pooled: bool, listens: bool) -> Finding:
-    """A pooler in between is known to the settings."""
+    """Check that the settings name a pooler that is in between."""
     if seen_pooled and not set_pooled:
         text = "a pooler stands between, but the settings do not say so"
         hint = "Set OSTINATO_POOLED=true, and OSTINATO_LISTEN_URL to a direct URL if there is one."
@@ -249,7 +249,7 @@ def pooling(*, set_pooled: bool, seen_pooled: bool, listens: bool) -> Finding:
 
 
 def encryption(links: Sequence[tuple[str, str, str]]) -> Finding:
-    """What goes to a database on another machine is encrypted: (setting, host, sslmode) of each."""
+    """Check that connections to other machines require TLS: (setting, host, sslmode) of each."""
     remote = [each for each in links if not _is_here(each[1])]
     if not remote:
         return Finding("encryption", "ok", "the database is on this machine")
@@ -270,7 +270,7 @@ def _is_here(host: str) -> bool:
 
 
 def connections(used: int, most: int) -> Finding:
-    """There are connections left."""
+    """Check that the server has connections left."""
     values = {"used": used, "most": most}
     text = f"{used} of {most} in use"
     if used > BUSY * most:
@@ -280,7 +280,7 @@ def connections(used: int, most: int) -> Finding:
 
 
 def workers(alive: int, expired: int) -> Finding:
-    """Somebody works."""
+    """Check that a worker is alive."""
     values = {"alive": alive, "silent": expired}
     if alive == 0:
         hint = "ostinato worker --app package.module:app"
@@ -292,7 +292,7 @@ def workers(alive: int, expired: int) -> Finding:
 
 
 def backlog(ready: int, oldest_seconds: float | None) -> Finding:
-    """Ready jobs do not wait for long."""
+    """Check that ready jobs do not wait for long."""
     values = {"ready": ready, "oldest_seconds": oldest_seconds}
     text = f"{words.counted(ready, 'job')} ready"
     if oldest_seconds is not None:
@@ -304,7 +304,7 @@ def backlog(ready: int, oldest_seconds: float | None) -> Finding:
 
 
 def dead_letters(count: int) -> Finding:
-    """Nothing waits for a person."""
+    """Check that there are no dead letters."""
     if count:
         text = f"{words.counted(count, 'job')} gave up"
         return Finding("dead letters", "warn", text, "ostinato jobs dead", {"count": count})
@@ -312,7 +312,7 @@ def dead_letters(count: int) -> Finding:
 
 
 def quarantine(rows: list[Row]) -> Finding:
-    """No place was set aside because its job is missing or cannot be read."""
+    """Check that no place was set aside because its job is missing or cannot be read."""
     if not rows:
         return Finding("quarantine", "ok", "empty")
     named = ", ".join(f"job {row['job_id']} ({row['damage']})" for row in rows[:3])
@@ -322,7 +322,7 @@ def quarantine(rows: list[Row]) -> Finding:
 
 
 def faults(rows: list[Row]) -> Finding:
-    """Every part of the workers' polls works."""
+    """Check that every part of the workers' polls works."""
     if not rows:
         return Finding("polls", "ok", "no part failed in the last 5 minutes")
     told = "; ".join(f"{row['part']} failed: {row['message']} ({row['state']})" for row in rows)
@@ -331,7 +331,7 @@ def faults(rows: list[Row]) -> Finding:
 
 
 def kinds(rows: list[Row]) -> Finding:
-    """Every kind that waits has a worker that runs it."""
+    """Check that every kind that waits has a worker that runs it."""
     if not rows:
         return Finding("kinds", "ok", "every kind that waits has a worker")
     named = ", ".join(f"{row['kind']} in queue {row['queue']} ({row['jobs']})" for row in rows[:5])
@@ -340,7 +340,7 @@ def kinds(rows: list[Row]) -> Finding:
 
 
 def secrets(keys: Sequence[str], standings: Sequence[Standing]) -> Finding:
-    """Stored secrets are sealed, and a configured key opens each."""
+    """Check that stored secrets are sealed, and that a configured key opens each."""
     unknown, clear = (sum(getattr(each, name) for each in standings) for name in ("unknown", "clear"))
     total = sum(each.total for each in standings)
     values = {"keys": list(keys), "unknown": unknown, "clear": clear, "total": total}
@@ -360,7 +360,7 @@ def secrets(keys: Sequence[str], standings: Sequence[Standing]) -> Finding:
 
 
 def partitions(weeks: int, default_bytes: int, retention_days: int) -> Finding:
-    """The coming weeks have their partitions."""
+    """Check that the coming weeks have their partitions."""
     values = {"weeks": weeks, "default_bytes": default_bytes}
     text = f"{words.counted(weeks, 'week')} ahead"
     if weeks < WEEKS_AHEAD:
@@ -374,7 +374,7 @@ def partitions(weeks: int, default_bytes: int, retention_days: int) -> Finding:
 
 
 def transactions(oldest: Row | None, xmin_age: int) -> Finding:
-    """No transaction is open for so long that dead rows pile up behind it."""
+    """Check that no transaction is open for so long that dead rows pile up behind it."""
     values = {"oldest": oldest, "xmin_age": xmin_age}
     if oldest is not None and oldest["seconds"] > LONG_TRANSACTION_SECONDS:
         who = f"{oldest['role']}, {oldest['application'] or 'unnamed'}, {oldest['state']}"
@@ -389,7 +389,7 @@ def transactions(oldest: Row | None, xmin_age: int) -> Finding:
 
 
 def disk(free: int, folder: str) -> Finding:
-    """The data folder has room."""
+    """Check that the data folder has room."""
     values = {"free_bytes": free, "folder": folder}
     text = f"{free / 2**30:.1f} GB free for {folder}"
     if free < LITTLE_DISK:

@@ -1,10 +1,11 @@
-"""`ostinato db …` migrates the schema, shows how far it is, and opens psql."""
+"""`ostinato db …` migrates the schema, shows how far it is, opens psql, and lets other programs in."""
 
 import os
 import shutil
 import signal
 import subprocess
 from typing import Annotated, Any, Literal
+from urllib.parse import quote, unquote, urlencode
 
 import typer
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -13,6 +14,7 @@ from rich.text import Text
 from ostinato._core.base.errors import NotConfigured
 from ostinato._core.db import migrate as migrations
 from ostinato._core.db import pool
+from ostinato._core.db.roles import grant_role
 from ostinato._core.engine.schema import install
 from ostinato._core.engine.workers import CONTRACT
 from ostinato._core.runtime.database import Database
@@ -117,12 +119,57 @@ def psql(
         raise typer.Exit(code)
 
 
+def url(cli: Cli, *, role: Annotated[Role, typer.Option(help="As whom to connect.")] = "worker") -> None:
+    """Print the address of the database, for other programs; a password is left out.
+
+    The embedded server listens on a socket of this machine, and lets in the user who started it.
+
+    Example: `ostinato db url --role owner`
+    """
+
+    async def look() -> str:
+        async with attach.database(cli.settings, cli.out) as database:
+            return _url(database, role, superuser=False)
+
+    found, has_password = _without_password(attach.run(look()))
+    if not cli.out.json:
+        cli.out.plain(found)
+    else:
+        cli.out.show({"url": found, "password": has_password})
+    if has_password:
+        cli.out.note("Its password is left out: it stands in the settings.")
+
+
+def grant(
+    cli: Cli, role: Annotated[str, typer.Argument(help="The role that your web application logs in as.")]
+) -> None:
+    """Let a role of your own add jobs and emit events in its transactions; the one grant that it needs.
+
+    It becomes a member of ostinato_worker: its programs are trusted as workers are, for every tenant.
+
+    Example: `ostinato db grant shop`
+    """
+
+    async def work() -> bool:
+        async with (
+            attach.database(cli.settings, cli.out) as database,
+            await pool.connect(database.admin_url, role="cli", pooled=True) as conn,
+        ):
+            return await grant_role(conn, role)
+
+    done = attach.run(work())
+    said = f"{role} may add jobs and emit events." if done else f"{role} might do so already."
+    cli.out.show({"role": role, "granted": done}, Text(said))
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     command(app)(migrate)
     command(app)(status)
     command(app)(sql)
     command(app)(psql)
+    command(app)(url)
+    command(app)(grant)
 
 
 def _document(found: migrations.Status) -> dict[str, Any]:
@@ -152,6 +199,19 @@ def _psql(database: Database, url: str, args: list[str]) -> int:
         ).returncode
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _without_password(url: str) -> tuple[str, bool]:
+    """The address as a URL that every driver reads, and whether it had a password."""
+    given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    has_password = bool(given.pop("password", ""))
+    user, name, host = (quote(given.pop(part, ""), safe="") for part in ("user", "dbname", "host"))
+    if "%2F" in host or "%2C" in host:  # a socket, or several hosts
+        given, host = {"host": unquote(host), **given}, ""
+    elif "port" in given:
+        host += f":{given.pop('port')}"
+    query = urlencode(given, quote_via=quote, safe="/,:")
+    return f"postgresql://{user}{'@' if user else ''}{host}/{name}{'?' if query else ''}{query}", has_password
 
 
 def _url(database: Database, role: Role, *, superuser: bool) -> str:

@@ -1,4 +1,4 @@
-"""`ostinato events …`: lists events, their deliveries, and what could not be delivered."""
+"""`ostinato events …` lists events, their deliveries, and what could not be delivered."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any

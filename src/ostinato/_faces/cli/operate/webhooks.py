@@ -23,6 +23,7 @@ from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.listing import Cell, Columns, details, listed
 from ostinato._faces.cli.frame.options import OfTenant, Yes, argument, flag, option
 from ostinato._faces.cli.frame.verbs import Noun, commands
+from ostinato._faces.cli.operate.portals import portal
 from ostinato._faces.cli.operate.webhook_deliveries import Name, Tenant, attempts, probe, redeliver
 
 ENDPOINT = Noun("endpoint", Name, {"tenant_id": (Tenant, "default")})
@@ -298,4 +299,5 @@ register = commands(
     attempts,
     redeliver,
     ("test", probe),
+    portal,
 )

@@ -27,6 +27,7 @@ from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, Ostin
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate
 from ostinato._core.db.sqlstate import translate
+from ostinato._core.engine.bulk import KIND as BULK_KIND
 from ostinato._core.engine.workers import CONTRACT
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.kinds import JobKind
@@ -253,8 +254,8 @@ def _told(worker: Worker) -> dict[str, object]:
         "name": worker.name,
         "pid": os.getpid(),
         "queues": worker.queues,
-        # Every worker has the kind that delivers webhooks; it belongs to no app.
-        "kinds": [name for name in worker.kinds if name != DELIVERY_KIND],
+        # Every worker has the kinds that deliver webhooks and run bulk actions; they belong to no app.
+        "kinds": [name for name in worker.kinds if name not in {DELIVERY_KIND, BULK_KIND}],
         "example": next(map(_example, worker.kinds.values()), None),
     }
 

@@ -1,0 +1,244 @@
+"""`/api/v1/engine/installation/…` operates what all tenants share: queues, workers, subscriptions, figures.
+
+For keys with the role `installation` beside that of an operator, never for tokens: the roles of a token are what the
+directory of some tenant says.
+"""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Path, Query
+from psycopg import AsyncConnection
+from pydantic import Field
+
+from ostinato._core.base.errors import NotFound
+from ostinato._core.engine import clock, inspect, observe, queues, subscriptions, workers
+from ostinato._core.engine.queues import Queue, Rate
+from ostinato._core.engine.subscriptions import Buried, Subscription
+from ostinato._core.web.routes import Router
+from ostinato._faces.api.audit_http import Since
+from ostinato._faces.api.desk import AtInstallation
+from ostinato._faces.api.job_views import Because, Instant
+from ostinato._faces.api.permissions import INSTALLATION
+from ostinato._faces.api.queues_http import QueueView
+from ostinato._faces.api.views import (
+    BIGGEST,
+    MAX_NAME,
+    PREFIX,
+    Before,
+    Checked,
+    Json,
+    Limit,
+    Page,
+    View,
+    page_of,
+    shows,
+)
+
+router = Router(prefix=f"{PREFIX}/installation", tags=["installation"])
+
+Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=["mail"])]
+LARGEST = 2**31 - 1
+DAY = timedelta(days=1)
+
+
+class RateView(Checked):
+    """So many starts within some seconds."""
+
+    count: int = Field(ge=1, le=LARGEST, examples=[100])
+    seconds: float = Field(gt=0, le=31_536_000, examples=[60.0])
+
+
+class LimitsRequest(Checked):
+    """The limits of a queue; one that is left out is removed."""
+
+    concurrency: int | None = Field(default=None, ge=1, le=LARGEST, examples=[10])
+    rate: RateView | None = None
+    key_concurrency: int | None = Field(default=None, ge=1, le=LARGEST, examples=[None])
+    key_rate: RateView | None = None
+    reason: Because | None = Field(default=None, examples=["the provider asked for it"])
+    """Why, for the audit."""
+
+
+class ReasonRequest(Checked):
+    """Why something is done."""
+
+    reason: Because | None = Field(default=None, examples=["maintenance"])
+    """For the audit."""
+
+
+@shows(Subscription, name="billing.mirror", kind="billing.mirror", types=["order.paid"])
+class SubscriptionView(View):
+    """A subscription, and how far it is."""
+
+
+class Subscriptions(View):
+    """Subscriptions by name."""
+
+    items: list[SubscriptionView]
+
+
+@shows(Buried, subscription="billing.mirror", type="order.paid")
+class BuriedView(View):
+    """An event that a subscription gave up."""
+
+    error: Json
+
+
+class BuriedPage(Page[BuriedView]):
+    """Events that a subscription gave up, newest first."""
+
+
+class PositionsRequest(ReasonRequest):
+    """Which events that were given up."""
+
+    positions: list[Annotated[int, Field(ge=1, le=BIGGEST)]] | None = Field(default=None, max_length=1_000)
+    """Null means all, oldest first, a thousand at the most."""
+    preview: bool = True
+    """Only count them; send false to act."""
+
+
+class ReplayRequest(ReasonRequest):
+    """From where on events are delivered again."""
+
+    from_position: int | None = Field(default=None, ge=1, le=BIGGEST, examples=[1])
+    from_time: Instant | None = Field(default=None, examples=[None])
+    """Instead of a position."""
+    preview: bool = True
+    """Only count them; send false to replay."""
+
+
+class Counted(View):
+    """How many were met."""
+
+    count: int
+    preview: bool
+    """Whether they were only counted."""
+
+
+class SampleView(View):
+    """The mean of a figure over one step of time."""
+
+    at: datetime
+    label: str
+    value: float
+
+
+class Samples(View):
+    """The stored figures of one name."""
+
+    items: list[SampleView]
+
+
+def _reason(body: ReasonRequest | None) -> str | None:
+    return None if body is None else body.reason
+
+
+def _rate(given: RateView | None) -> Rate | None:
+    return None if given is None else Rate(given.count, given.seconds)
+
+
+async def _queue(conn: AsyncConnection[Any], name: str) -> QueueView:
+    for found in await inspect.list_queues(conn):
+        if found.name == name:
+            return QueueView.model_validate(found)
+    raise NotFound(f"there is no queue {name[:100]!r}", hint="GET /queues lists them.")
+
+
+@router.post("/queues/{name}/pause", needs=INSTALLATION, raises=(NotFound,))
+async def pause_queue(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> QueueView:
+    """Stop claims from a queue, for all tenants; jobs that run go on."""
+    async with desk.transaction(_reason(body)) as conn:
+        await queues.pause(conn, name)
+        return await _queue(conn, name)
+
+
+@router.post("/queues/{name}/resume", needs=INSTALLATION, raises=(NotFound,))
+async def resume_queue(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> QueueView:
+    """Let claims from a queue go on."""
+    async with desk.transaction(_reason(body)) as conn:
+        await queues.resume(conn, name)
+        return await _queue(conn, name)
+
+
+@router.put("/queues/{name}/limits", needs=INSTALLATION, raises=(NotFound,))
+async def limit_queue(desk: AtInstallation, name: Name, body: LimitsRequest) -> QueueView:
+    """Set the limits of a queue, for all workers together."""
+    limits = Queue(
+        name,
+        concurrency=body.concurrency,
+        rate=_rate(body.rate),
+        key_concurrency=body.key_concurrency,
+        key_rate=_rate(body.key_rate),
+    )
+    async with desk.transaction(body.reason) as conn:
+        await queues.configure(conn, limits)
+        return await _queue(conn, name)
+
+
+@router.post("/workers/{worker_id}/drain", needs=INSTALLATION, raises=(NotFound,), status_code=204)
+async def drain_worker(desk: AtInstallation, worker_id: UUID, body: ReasonRequest | None = None) -> None:
+    """Ask a worker to end: it takes no new jobs, finishes those that it has, and stops."""
+    async with desk.transaction(_reason(body)) as conn:
+        await workers.drain(conn, worker_id)
+
+
+@router.get("/subscriptions", needs=INSTALLATION)
+async def list_subscriptions(desk: AtInstallation) -> Subscriptions:
+    """Every subscription, and how far it is."""
+    async with desk.transaction() as conn:
+        return Subscriptions.of(items=await subscriptions.list_subscriptions(conn))
+
+
+@router.post("/subscriptions/{name}/pause", needs=INSTALLATION, raises=(NotFound,), status_code=204)
+async def pause_subscription(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> None:
+    """Stop the deliveries of a subscription."""
+    async with desk.transaction(_reason(body)) as conn:
+        await subscriptions.pause(conn, name)
+
+
+@router.post("/subscriptions/{name}/resume", needs=INSTALLATION, raises=(NotFound,), status_code=204)
+async def resume_subscription(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> None:
+    """Let the deliveries of a subscription go on."""
+    async with desk.transaction(_reason(body)) as conn:
+        await subscriptions.resume(conn, name)
+
+
+@router.post("/subscriptions/{name}/replay", needs=INSTALLATION, raises=(NotFound,))
+async def replay_subscription(desk: AtInstallation, name: Name, body: ReplayRequest) -> Counted:
+    """Deliver the log again from a position or a time on, or count: `preview` is true by default."""
+    async with desk.transaction(body.reason) as conn:
+        since = body.from_time or body.from_position or 1
+        return Counted(count=await subscriptions.replay(conn, name, since, preview=body.preview), preview=body.preview)
+
+
+@router.get("/subscriptions/{name}/buried", needs=INSTALLATION)
+async def list_buried(desk: AtInstallation, name: Name, *, before: Before = None, limit: Limit = 50) -> BuriedPage:
+    """The events that a subscription gave up, newest first."""
+    async with desk.transaction() as conn:
+        rows = await subscriptions.buried(conn, name, before=before, most=limit + 1)
+    return page_of(BuriedPage, rows, limit, "job_id")
+
+
+@router.post("/subscriptions/{name}/redeliver", needs=INSTALLATION, raises=(NotFound,))
+async def redeliver_buried(desk: AtInstallation, name: Name, body: PositionsRequest) -> Counted:
+    """Deliver again what a subscription gave up, or count it: `preview` is true by default."""
+    async with desk.transaction(body.reason) as conn:
+        count = await subscriptions.redeliver(conn, name, body.positions, preview=body.preview)
+    return Counted(count=count, preview=body.preview)
+
+
+@router.get("/samples/{name}", needs=INSTALLATION)
+async def list_samples(
+    desk: AtInstallation,
+    name: Name,
+    *,
+    since: Since = None,
+    step_seconds: Annotated[float, Query(ge=1, le=86_400, description="The step of the means.")] = 60.0,
+) -> Samples:
+    """The stored figures of one name, of the last day unless `since` says otherwise."""
+    async with desk.transaction() as conn:
+        start = since or await clock.now(conn) - DAY
+        rows = await observe.samples(conn, name, start, step=timedelta(seconds=step_seconds))
+    return Samples.of(items=[SampleView(at=row.at, label=row.label, value=row.value) for row in rows])
