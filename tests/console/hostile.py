@@ -138,10 +138,7 @@ def pages(planted: Planted) -> dict[str, set[str]]:
         "/": all_of("queue", "kind", "message", "alert", "label", "trouble", "schedule"),
         "/jobs": all_of("kind", "queue", "message"),
         f"/jobs?{asked}": all_of("a", "b", "c"),
-        f"/jobs/{planted.dead}": {
-            *all_of(*job, "worker", "limit", "step", "event", "fault", "message", "traceback"),
-            quoted("args"),
-        },
+        f"/jobs/{planted.dead}": all_of(*job, "worker", "limit", "step", "event", "fault", "message", "traceback"),
         f"/jobs/{planted.running}": all_of(*job, "worker", "unique", "progress"),
         f"/jobs/{planted.cancelled}": all_of(*job, "reason"),
         "/queues": all_of("queue"),
@@ -163,7 +160,7 @@ def pages(planted: Planted) -> dict[str, set[str]]:
 
 def one_event(planted: Planted) -> dict[str, set[str]]:
     """The page of the event, likewise."""
-    return {f"/events/{planted.event}": all_of(*EVENT) | {quoted("payload")}}
+    return {f"/events/{planted.event}": all_of(*EVENT)}
 
 
 def all_of(*words: str) -> set[str]:

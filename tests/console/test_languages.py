@@ -1,5 +1,8 @@
 """English and French: every message is translated, and numbers and times are written as each language does."""
 
+import ast
+from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -8,13 +11,20 @@ import polib
 import pytest
 from babel.messages.extract import extract_from_dir
 
+from ostinato._core.base.alerts import ENGINE_ALERTS, Alert
+from ostinato._core.runtime.installed import installed_apps
 from ostinato._faces.console.text import DASH, Clock, language, preferred
 from tests.console.conftest import Console
+from tests.house.test_words import texts
 
 CONSOLE = Path(__file__).parents[2] / "src" / "ostinato" / "_faces" / "console"
 METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2")]
 OPTIONS = {"**/templates/**.html": {"trim_blocks": "true", "lstrip_blocks": "true"}}
 KEYWORDS = {"_": None, "gettext": None, "words": None, "N_": None, "ngettext": (1, 2)}
+APPS = CONSOLE.parents[1] / "apps"
+SHOWN = ("Panel", "Table", "Counts", "Facts", "Prose", "Note", "Chart", "Timeline", "Gallery", "Pictures", "Download")
+SAID = dict.fromkeys((*SHOWN, "Form", "Action", "State", "N_", "words"), 0) | {"Field": 1, "Moment": 1}
+"""Which argument of a block is a text that is translated."""
 NARROW, SPACE = "\N{NARROW NO-BREAK SPACE}", "\N{NO-BREAK SPACE}"
 
 
@@ -23,13 +33,52 @@ def messages() -> set[str]:
     return {text[0] if isinstance(text, tuple) else text for _, _, text, _, _ in found}
 
 
+def said_by(alerts: Iterable[Alert]) -> set[str]:
+    """What alerts say, which the console translates."""
+    return {text for alert in alerts for text, _ in texts(alert)}
+
+
 def test_every_message_has_a_french_text_and_none_is_left_over() -> None:
-    catalogue = polib.pofile(str(CONSOLE / "locale" / "fr.po"))
+    files = sorted((CONSOLE / "locale").glob("fr.*po"))
 
-    translated = {entry.msgid for entry in catalogue if entry.translated()}
+    translated = [entry.msgid for file in files for entry in polib.pofile(str(file)) if entry.translated()]
 
-    assert sorted(messages() - translated) == []
-    assert sorted(translated - messages()) == []
+    expected = messages() | said_by(ENGINE_ALERTS)
+    assert sorted(expected - set(translated)) == []
+    assert sorted(set(translated) - expected) == []
+    assert [text for text, count in Counter(translated).items() if count > 1] == []
+
+
+def of_app(folder: Path) -> set[str]:
+    """What the panels of an application show: the texts of blocks, in its modules that make them."""
+    found: set[str] = set()
+    for path in folder.rglob("*.py"):
+        source = path.read_text("utf-8")
+        if "ostinato.observe import" in source and "Panel" in source:
+            found |= {text for node in ast.walk(ast.parse(source)) if (text := _said(node))}
+    return found
+
+
+def _said(node: ast.AST) -> str:
+    if not isinstance(node, ast.Call):
+        return ""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    place = SAID.get(name, len(node.args))
+    given = node.args[place] if place < len(node.args) else None
+    return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else ""
+
+
+def test_every_text_of_an_application_s_pages_has_a_french_one_and_none_is_left_over() -> None:
+    wrong = []
+    for app in installed_apps():
+        folder = APPS / app.name
+        catalogue = polib.pofile(str(folder / "locale" / "fr.po"))
+        translated = {entry.msgid for entry in catalogue if entry.translated()}
+        shown = of_app(folder) | {app.name.capitalize()} | said_by(app.alerts)
+        wrong += [f"{folder.name}: {text!r} is not translated" for text in sorted(shown - translated)]
+        wrong += [f"{folder.name}: {text!r} is shown nowhere" for text in sorted(translated - shown)]
+
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

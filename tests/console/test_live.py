@@ -1,17 +1,21 @@
 """Live figures: shared by those who look, and gone with those who leave."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import ExitStack
+from typing import Any
 
 import anyio
 import httpx
 import pytest
+from psycopg import AsyncConnection
 
+from ostinato._core.base.errors import DatabaseUnavailable
 from ostinato._core.engine import keys, sessions
 from ostinato._faces.api.ratelimit import RateLimit
 from ostinato._faces.api.server import end_streams
 from ostinato._faces.console import live
+from ostinato._faces.console.doorman import Doorman
 from ostinato._faces.console.live import Live
 from tests.api.conftest import Api
 from tests.console.conftest import Console, Visitor
@@ -129,10 +133,49 @@ async def test_a_session_has_no_more_streams_than_it_may(console: Console, api: 
 async def test_pages_count_as_requests_of_their_key(console: Console, api: Api) -> None:
     visitor = await console.visitor("acme", "ops")
     other = await console.visitor("globex", "ops")
-    api.app.state.authenticate._rate = RateLimit("default", 3)
+    api.app.state.authenticate._rate = RateLimit("default", 3, clock=lambda: 0.0)
 
     answers = [(await visitor.get("/jobs")).status_code for _ in range(4)]
 
     assert answers == [200, 200, 200, 429]
     assert (await api.call("GET", "/api/v1/engine/jobs", roles=("ops",))).status_code == 429
     assert (await other.get("/jobs")).status_code == 200
+
+
+async def test_pages_that_ask_for_their_sessions_at_once_cost_one_query_or_two(
+    console: Console, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streams ask each time that the figures change, all of them in the same moment."""
+    asked: list[int] = []
+
+    async def counted(conn: AsyncConnection[Any], texts: Collection[str]) -> dict[str, sessions.Session]:
+        asked.append(len(texts))
+        return await found(conn, texts)
+
+    found = sessions.find
+    texts = [(await console.visitor("acme", "ops")).http.cookies["ostinato"] for _ in range(3)]
+    monkeypatch.setattr(sessions, "find", counted)
+    doorman = Doorman(api.worker)
+
+    answers = await asyncio.gather(*(doorman._look_up(text) for text in [*texts, "x" * 43] * 20))
+
+    assert [answer is None for answer in answers] == [False, False, False, True] * 20
+    assert sum(asked) <= 2 * 4
+    assert len(asked) <= 2
+
+
+async def test_an_error_reaches_everybody_who_asked_and_the_next_one_is_answered(
+    console: Console, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (await console.visitor("acme", "ops")).http.cookies["ostinato"]
+    doorman = Doorman(api.worker)
+
+    async def broken(*_: object) -> dict[str, sessions.Session]:
+        raise DatabaseUnavailable("The database is away.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sessions, "find", broken)
+        failed = await asyncio.gather(*(doorman._look_up(text) for _ in range(5)), return_exceptions=True)
+
+    assert {type(each) for each in failed} == {DatabaseUnavailable}
+    assert await doorman._look_up(text) is not None

@@ -6,7 +6,7 @@ cannot see it; a page shows the same figures as a table.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil, floor, log10
 
@@ -17,6 +17,8 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 6, 14, 24
 GRID_LINES = 3
 LABEL_WIDTH, LABEL_LETTERS = 180, 28
 ROW = 26
+LETTER = 6.2
+"""The width of a letter of a note, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def timeline(title: str, bars: Sequence[Bar], clock: Callable[[datetime], str], 
         y = 8 + number * ROW
         indent = any(bar.indent for bar in bars if bar.row == row)
         parts.append(Markup('<text x="{}" y="{}">{}</text>').format(14 if indent else 0, y + 11, shortened(row)))
-        parts += [_bar(bar, x, y, width) for bar in bars if bar.row == row]
+        parts += [_bar(bar, x, y, width) for bar in _spaced([bar for bar in bars if bar.row == row], x)]
     return Markup("").join([*parts, Markup("</svg>")])
 
 
@@ -174,6 +176,25 @@ def _points(values: Sequence[float | None], top: float, across: tuple[float, flo
     return "".join(parts)
 
 
+def _spaced(bars: Sequence[Bar], x: Callable[[datetime], float]) -> list[Bar]:
+    """The stretches of a row; of dots whose notes would lie on each other, the first one's note counts the others."""
+    spaced: list[Bar] = []
+    first, hidden = -1, 0
+    for bar in bars:
+        if bar.end is None and first >= 0 and x(bar.start) < x(spaced[first].start) + _reach(spaced[first].note) + 30:
+            hidden += 1
+            spaced[first] = replace(spaced[first], note=f"{spaced[first].note.partition(' +')[0]} +{hidden}")
+            spaced.append(replace(bar, note=""))
+            continue
+        first, hidden = (len(spaced) if bar.end is None else -1), 0
+        spaced.append(bar)
+    return spaced
+
+
+def _reach(note: str) -> float:
+    return LETTER * len(note)
+
+
 def _bar(bar: Bar, x: Callable[[datetime], float], y: float, width: int) -> Markup:
     start = x(bar.start)
     if bar.end is None:
@@ -190,6 +211,6 @@ def _bar(bar: Bar, x: Callable[[datetime], float], y: float, width: int) -> Mark
     if not bar.note:
         return shape
     # A note that would leave the drawing stands before its bar.
-    late = after + 6.2 * len(bar.note) > width
+    late = after + _reach(bar.note) > width
     note = Markup('<text x="{:.1f}" y="{}" class="{} note">{}</text>')
     return shape + note.format(start - 6 if late else after, y + 11, "end" if late else "start", escape(bar.note))

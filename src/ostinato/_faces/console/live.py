@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -59,6 +59,10 @@ class Snapshot:
     firings: list[Firing] = field(default_factory=list)
     dead: list[DeadLetterGroup] = field(default_factory=list)
     upcoming: list[Upcoming] = field(default_factory=list)
+    waits: dict[str, int] = field(default_factory=dict)
+    """What waits for a person, by the key of the panel that says so."""
+    sent: bytes | None = field(default=None, init=False, compare=False)
+    """The event that all streams send for it; made by the first."""
 
     @property
     def waiting(self) -> int:
@@ -102,13 +106,14 @@ class Snapshot:
         return values[len(values) // 2] if values else 0.0
 
 
-Read = Callable[[AsyncConnection[Any]], Awaitable[None]]
+Count = Callable[[AsyncConnection[Any]], Awaitable[int]]
 
 
 class Watched:
     """The snapshot of one scope, kept fresh while somebody looks."""
 
-    def __init__(self, scope: Scope, client: Client, *, alone: bool = False) -> None:
+    def __init__(self, scope: Scope, client: Client, counts: Mapping[str, Count], *, alone: bool = False) -> None:
+        self._counts = counts
         self.snapshot: Snapshot | None = None
         self._scope = scope
         self._client = client
@@ -192,6 +197,7 @@ class Watched:
                 new.hour = await series.list_series(conn, new.at - HOUR, tenant_id=self._scope)
                 new.workers = await inspect.list_workers(conn)
                 new.firings = await _firings(conn, self._scope)
+                new.waits = {key: await _counted(conn, key, count) for key, count in self._counts.items()}
                 if self._scope is None:
                     since = new.at - timedelta(minutes=5)
                     new.rates = {rate.queue: rate for rate in await series.queue_rates(conn, since)}
@@ -210,8 +216,9 @@ class Watched:
 class Live:
     """The snapshots of all scopes that somebody looks at, and the streams that follow them."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, counts: Mapping[str, Count] | None = None) -> None:
         self._client = client
+        self._counts = counts or {}
         self._watched: dict[Scope, Watched] = {}
         self._streams: Counter[int] = Counter()
         self._stopped = False
@@ -223,7 +230,7 @@ class Live:
             if len(self._watched) >= MOST_SCOPES:
                 self._watched = {each: kept for each, kept in self._watched.items() if kept.is_read}
             alone = self._stopped or len(self._watched) >= MOST_SCOPES
-            found = Watched(scope, self._client, alone=alone)
+            found = Watched(scope, self._client, self._counts, alone=alone)
             if not alone:
                 self._watched[scope] = found
         return found
@@ -282,6 +289,18 @@ async def _firings(conn: AsyncConnection[Any], scope: Scope) -> list[Firing]:
     if scope is None:
         return await alerts.firings(conn, only_open=True, most=SHOWN)
     return await alerts.own_firings(conn, only_open=True, most=SHOWN)
+
+
+async def _counted(conn: AsyncConnection[Any], key: str, count: Count) -> int:
+    """What one application says that waits; one that cannot be asked takes nothing from the others."""
+    try:
+        async with conn.transaction():
+            return await count(conn)
+    except Exception as error:
+        if conn.broken:
+            raise
+        log.warning("items_not_counted", panel=key, error=f"{type(error).__name__}: {error}")
+        return 0
 
 
 def event(name: str, value: object) -> bytes:

@@ -9,18 +9,30 @@ from fastapi.responses import RedirectResponse
 from ostinato._core.base.errors import NotFound, OstinatoError
 from ostinato._core.runtime.client import Client
 from ostinato._faces.api.parts import Parts
-from ostinato._faces.console import signing
+from ostinato._faces.api.permissions import CONSOLE_READ
+from ostinato._faces.api.tokens import Tokens
+from ostinato._faces.console import issuer, signing
 from ostinato._faces.console.doorman import Doorman
+from ostinato._faces.console.issuer import door_of
 from ostinato._faces.console.live import Live
 from ostinato._faces.console.pages import (
+    access,
+    alerts,
     apps,
+    bulk,
     dead_letters,
+    engine_actions,
     events,
+    inbox,
     installation,
+    job_actions,
     jobs,
+    machines,
     now,
+    portal,
     queues,
     schedules,
+    shares,
     story,
     webhooks,
 )
@@ -49,7 +61,27 @@ MENU = (
     Entry("Machines", "/machines", "Installation"),
     Entry("Access", "/access", "Installation"),
 )
-PAGES = (now, jobs, dead_letters, queues, schedules, events, webhooks, story, apps, installation)
+PAGES = (
+    now,
+    access,
+    job_actions,
+    engine_actions,
+    jobs,
+    bulk,
+    dead_letters,
+    queues,
+    schedules,
+    events,
+    webhooks,
+    story,
+    apps,
+    inbox,
+    alerts,
+    machines,
+    portal,
+    shares,
+    installation,
+)
 
 router = APIRouter(include_in_schema=False)
 
@@ -70,17 +102,22 @@ async def static(name: str) -> Response:
     return Response(content, headers=headers, media_type=TYPES[name.rpartition(".")[2]])
 
 
-def mount(app: FastAPI, parts: Parts) -> Site:
+def mount(app: FastAPI, parts: Parts, tokens: Tokens | None) -> Site:
     """Add the console to an application; the site it returns is opened while the application runs."""
-    routers: Sequence[APIRouter] = (router, signing.pages, *(module.pages for module in PAGES))
+    routers: Sequence[APIRouter] = (router, signing.pages, issuer.pages, *(module.pages for module in PAGES))
     # As a worker, in connections of their own: for sessions, and for operators of the installation,
     # who see all tenants. What a tenant's people do runs in the API's connections, as their tenant.
     staff = Client(parts.database, parts.settings, max_size=STAFF_CONNECTIONS, role="console")
     # Sessions are looked up in connections that no page can take, however long its queries are.
     door = Client(parts.database, parts.settings, max_size=DOOR_CONNECTIONS, role="console")
-    live = Live(staff)
+    waiting = inbox.waiting(parts.apps)
+    live = Live(staff, {key: panel.count for key, (_, panel) in waiting.items() if panel.count is not None})
     brought = [Entry(app.name.capitalize(), f"/apps/{app.name}", "Applications") for app in parts.apps if app.panels]
-    site = Site((*MENU, *brought), staff, door, Doorman(door), live)
+    inboxes = [Entry("Inbox", "/inbox", "Applications", "inbox")] if waiting else []
+    packages = tuple(app.locale for app in parts.apps if app.locale is not None)
+    menu = (*MENU, *inboxes, *brought)
+    seen_by = {key: panel.needs or CONSOLE_READ for key, (_, panel) in waiting.items()}
+    site = Site(menu, staff, door, Doorman(door), live, door_of(parts.settings, tokens), seen_by, packages)
     app.state.site = site
     for each in routers:
         app.router.routes.extend(each.routes)

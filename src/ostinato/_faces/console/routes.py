@@ -20,9 +20,11 @@ from fastapi.routing import APIRoute
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput, OstinatoError, Unauthenticated
+from ostinato._core.engine.alerts import Firing
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import field_errors, title_of
 from ostinato._faces.api.auth import bucket_of
+from ostinato._faces.console import error_texts
 from ostinato._faces.console.doorman import Visit, check_origin, check_token
 from ostinato._faces.console.site import site_of
 from ostinato._faces.console.view import HOME, Prefs, View, read_form
@@ -117,7 +119,16 @@ async def _look_around(view: View) -> None:
     """Set what every page shows: the database's time, and the figures behind the lines of the menu."""
     found = await view.site.live.of(view.tenant).now()
     view.now = found.at
-    view.badges = {"dead": found.dead_letters, "alerts": sum(each.state == "firing" for each in found.firings)}
+    view.badges = {
+        "dead": found.dead_letters,
+        "alerts": sum(map(_wants_somebody, found.firings)),
+        "inbox": sum(count for key, count in found.waits.items() if view.may(view.site.inboxes[key])),
+    }
+
+
+def _wants_somebody(firing: Firing) -> bool:
+    """Whether an alert fires that nobody has seen, and nobody silenced."""
+    return firing.state == "firing" and firing.acknowledged_at is None and firing.silenced_until is None
 
 
 def error_page(view: View, error: OstinatoError, status: int | None = None) -> Response:
@@ -127,7 +138,7 @@ def error_page(view: View, error: OstinatoError, status: int | None = None) -> R
         "error.html",
         status=status or type(error).status or 500,
         title=title_of(type(error)),
-        error=error,
+        told=error_texts.tell(view.words, error),
         correlation_id=flow.current_correlation(),
     )
     if error.retryable and "retry_after" in error.values:
@@ -136,5 +147,7 @@ def error_page(view: View, error: OstinatoError, status: int | None = None) -> R
 
 
 def _to_sign_in(view: View) -> Response:
+    if view.request.url.path.startswith(f"{HOME}/portal"):  # customers come by a link, and have no key
+        return view.page("portal_enter.html", status=401, ticket="", over=True)
     here = view.here if view.request.method == "GET" and len(view.here) <= LONGEST_NEXT else view.at("/")
     return RedirectResponse(f"{view.at('/sign-in')}?next={quote(here, safe='')}", 303)

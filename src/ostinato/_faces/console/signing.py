@@ -32,7 +32,7 @@ async def signed_in(view: Looking) -> Response:
     """Take a key, and open a session with its tenant and roles."""
     try:
         caller = await _caller_of(view)
-        opened = await _open(view, caller)
+        opened = await open_for(view, caller)
     except (Unauthenticated, Forbidden, TooManyRequests) as error:
         status = type(error).status or 401
         return view.page("sign_in.html", status=status, next=view.form.get("next", "")[:2000], problem=error)
@@ -98,7 +98,8 @@ async def _caller_of(view: View) -> Caller:
     return caller
 
 
-async def _open(view: View, caller: Caller) -> Opened:
+async def open_for(view: View, caller: Caller) -> Opened:
+    """Open a session for somebody who was recognised; raises `Forbidden` where the roles allow nothing."""
     # The roles of a token are what some tenant's directory says: only a key, which our operators made, sees all.
     sees_all = INSTALLATION in caller.roles and caller.key_id is not None
     if not sees_all:

@@ -1,6 +1,6 @@
 """The site: which pages there are, in which order, and the templates that draw them.
 
-The engine's pages are listed in `pages`; an application adds its own by `App(pages="module:PAGES")`.
+The engine's pages are listed in `pages`; an application adds its own by `App(panels=…)`, drawn by one template.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,17 +11,19 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from fastapi import Request
-from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined, select_autoescape
-from jinja2.loaders import BaseLoader, ChoiceLoader
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2.loaders import BaseLoader
 
+from ostinato._core.base.permissions import Permission
 from ostinato._core.runtime.client import Client
-from ostinato._faces.console import draw
+from ostinato._faces.console import alert_texts, draw, error_texts
 from ostinato._faces.console.doorman import Doorman
 from ostinato._faces.console.live import Live
 from ostinato._faces.console.names import segment
 from ostinato._faces.console.text import HERE, LANGUAGES, Language, language
 
 if TYPE_CHECKING:
+    from ostinato._faces.console.issuer import IssuerDoor
     from ostinato._faces.console.view import View
 
 STATIC = ("console.css", "console.js", "icon.svg")
@@ -50,15 +52,16 @@ class Site:
     """Connections that only look up sessions."""
     doorman: Doorman
     live: Live
-    packages: Mapping[str, str] = field(default_factory=dict)
-    """The packages of applications that have templates and catalogues, by the name of the application."""
+    issuer: "IssuerDoor | None" = None
+    """Where people sign in, if an issuer is configured for that."""
+    inboxes: Mapping[str, Permission] = field(default_factory=dict)
+    """Who may see what waits for a person, by the key of the panel that says so."""
+    packages: tuple[str, ...] = ()
+    """The packages of applications, which may have catalogues."""
 
     def __post_init__(self) -> None:
         self._clients = AsyncExitStack()
-        own = PackageLoader(HERE)
-        others: dict[str, BaseLoader] = {name: PackageLoader(package) for name, package in self.packages.items()}
-        loader = ChoiceLoader([own, PrefixLoader(others)])
-        self._environments = {code: self._environment(code, loader) for code in LANGUAGES}
+        self._environments = {code: self._environment(code, PackageLoader(HERE)) for code in LANGUAGES}
         self.version = _version()
 
     async def __aenter__(self) -> Self:
@@ -72,7 +75,7 @@ class Site:
 
     def language(self, code: str) -> Language:
         """A language, with the catalogues of the applications."""
-        return language(code, tuple(self.packages.values()))
+        return language(code, self.packages)
 
     def render(self, template: str, *, view: "View", **context: object) -> str:
         """Draw a page in the language of its reader."""
@@ -91,7 +94,7 @@ class Site:
         )
         cast("Any", made).install_gettext_callables(words.gettext, words.ngettext, newstyle=True)
         made.filters |= {"number": words.number, "span": words.span, "bytes": words.bytes, "segment": segment}
-        made.globals |= {"draw": draw}
+        made.globals |= {"draw": draw, "tell": error_texts.tell, "alert_texts": alert_texts}
         return made
 
 

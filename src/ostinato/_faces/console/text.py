@@ -5,8 +5,9 @@
     words.number(12408)                    "12 408"
     words.span(178.4)                      "2 min 58 s"
 
-English is what the templates say; `locale/<language>.po` has the other languages, and an application
-adds the catalogue of its own pages. A text without a translation is shown in English.
+English is what the templates say; `locale/<language>.po` and its parts (`fr.engine.po`) have the
+other languages, and an application adds the catalogue of its own texts. A text without a translation
+is shown in English.
 """
 
 import gettext
@@ -186,12 +187,19 @@ def language(code: str, extra: tuple[str, ...] = ()) -> Language:
 
 
 def _with(fallback: gettext.NullTranslations, package: str, code: str) -> gettext.NullTranslations:
-    file = resources.files(package) / "locale" / f"{code}.po"
-    if not file.is_file():
+    folder = resources.files(package) / "locale"
+    if not folder.is_dir():
         return fallback
-    made = gettext.GNUTranslations(io.BytesIO(polib.pofile(file.read_text("utf-8")).to_binary()))
-    made.add_fallback(fallback)
-    return made
+    for file in sorted((each for each in folder.iterdir() if fits(each.name, code)), key=lambda each: each.name):
+        made = gettext.GNUTranslations(io.BytesIO(polib.pofile(file.read_text("utf-8")).to_binary()))
+        made.add_fallback(fallback)
+        fallback = made
+    return fallback
+
+
+def fits(name: str, code: str) -> bool:
+    """Whether a file is a catalogue of a language: `fr.po`, or a part of it such as `fr.engine.po`."""
+    return name.startswith(f"{code}.") and name.endswith(".po")
 
 
 def preferred(header: str, known: Iterable[str] = LANGUAGES) -> str:

@@ -23,6 +23,13 @@ LOOKS: Sequence[str] = (
     *(N_("nobody serves it"), N_("at its limit"), N_("flowing"), N_("quiet"), N_("silent"), N_("draining")),
     *(N_("alive"), N_("broken"), N_("on"), N_("gave up some"), N_("behind"), N_("refuses")),
 )
+FIELDS: Sequence[str] = (
+    *(N_("kind"), N_("queue"), N_("tenant"), N_("state"), N_("correlation"), N_("signature"), N_("since"), N_("until")),
+    N_("args"),
+)
+ALERTS: Sequence[str] = (N_("acknowledged"), N_("silenced"))
+ACTORS: Sequence[str] = (N_("user"), N_("operator"), N_("login"))
+HIDDEN: Sequence[str] = (N_("Arguments"), N_("Result"), N_("Payload"))
 SEVERITIES: Sequence[str] = (N_("info"), N_("warning"), N_("critical"))
 SOURCES: Sequence[str] = (
     *(N_("job"), N_("attempt"), N_("step"), N_("wait"), N_("lease"), N_("fire"), N_("event"), N_("delivery")),

@@ -1,16 +1,15 @@
 """Jobs: a list with filters, whose address is the filter; and one job with its whole story."""
 
-from dataclasses import dataclass
-from typing import Annotated, Literal, cast, get_args
+from typing import Annotated, Literal
 
 from fastapi import Query, Response
 
-from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import inspect, jobs, outbox, steps
-from ostinato._core.engine.jobs import State
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.api.views import JobId, read_json
 from ostinato._faces.console.pages import job_story
+from ostinato._faces.console.pages.filters import STATES, Chosen
+from ostinato._faces.console.reasons import explain
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.signing import inside
 from ostinato._faces.console.view import Looking, View
@@ -18,56 +17,26 @@ from ostinato._faces.console.view import Looking, View
 pages = Pages()
 
 PAGE = 50
-STATES = get_args(State)
 LONGEST = 16_384
 MOST_PARTS = 100
-LONGEST_FILTER = 200
-
-Text = Annotated[str, Query(max_length=LONGEST_FILTER)]
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """What the list is narrowed to."""
-
-    state: str
-    kind: str
-    queue: str
-    correlation: str
-
-    @property
-    def query(self) -> dict[str, str]:
-        """The fields that are set, for addresses."""
-        return {name: value for name in Filter.__slots__ if (value := getattr(self, name))}
 
 
 @pages.page("/jobs", needs=CONSOLE_READ)
 async def list_jobs(
-    view: Looking,
-    *,
-    state: Text = "",
-    kind: Text = "",
-    queue: Text = "",
-    correlation: Text = "",
-    before: Annotated[int | None, Query(ge=1, lt=2**63)] = None,
+    view: Looking, chosen: Chosen, *, before: Annotated[int | None, Query(ge=1, lt=2**63)] = None
 ) -> Response:
     """The jobs that match every filter, newest first."""
-    if state and state not in STATES:
-        raise InvalidInput(f"no job is {state!r}", hint=f"Its state is one of: {', '.join(STATES)}.")
-    chosen = Filter(state, kind.strip(), queue.strip(), correlation.strip())
     async with view.reading() as conn:
-        rows = await inspect.list_jobs(
-            conn,
-            state=cast("State | None", state or None),
-            kind=chosen.kind or None,
-            queue=chosen.queue or None,
-            correlation_id=chosen.correlation or None,
-            tenant_id=view.tenant,
-            before=before,
-            most=PAGE + 1,
-        )
-    older = rows[PAGE - 1].id if len(rows) > PAGE else None
-    return view.page("jobs.html", jobs=rows[:PAGE], chosen=chosen, older=older, first=before is None, states=STATES)
+        found = await inspect.search_jobs(conn, chosen.search(view), state=chosen.asked_state, before=before, most=PAGE)
+    return view.page(
+        "jobs.html",
+        jobs=found.jobs,
+        chosen=chosen,
+        older=found.next,
+        first=before is None,
+        states=STATES,
+        may_act=view.may(ENGINE_WRITE),
+    )
 
 
 @pages.page("/jobs/{job_id:digits}", needs=CONSOLE_READ)
@@ -85,7 +54,7 @@ async def show_job(view: Looking, job_id: JobId) -> Response:
     return view.page(
         "job.html",
         job=job,
-        reasons=reasons,
+        reasons=explain(view.words, view.clock, job, reasons),
         runs=runs,
         steps=done,
         trail=trail,

@@ -68,17 +68,20 @@ async def _events(view: View) -> AsyncIterator[bytes]:
         if shape is not None and seen != shape:
             yield event("changed", {})
         shape = seen
-        yield event("figures", {words.code: figures(words, found) for words in languages})
+        if found.sent is None:
+            found.sent = event("figures", {words.code: figures(words, found) for words in languages})
+        yield found.sent
 
 
 def _shape(found: Snapshot) -> object:
     """What a page has to be drawn anew for: rows that come and go, and lines of the chart."""
     return (
         [(queue.name, queue.paused) for queue in found.queues],
-        [firing.id for firing in found.firings],
+        [(firing.id, firing.acknowledged_at, firing.silenced_until) for firing in found.firings],
         [(group.signature, group.kind) for group in found.dead],
         [(each.tenant_id, each.name, each.next_at) for each in found.upcoming],
         found.hour[-1].at if found.hour else None,
+        found.waits,
     )
 
 

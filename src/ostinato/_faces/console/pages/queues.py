@@ -39,7 +39,7 @@ async def list_workers(view: Looking) -> Response:
     """Every worker, the longest silent first."""
     async with view.reading() as conn:
         found = await inspect.list_workers(conn)
-    return view.page("workers.html", workers=found)
+    return view.page("workers.html", workers=found, may_act=_may_act(view))
 
 
 def _may_act(view: View) -> bool:

@@ -33,7 +33,7 @@ async def list_endpoints(view: Looking) -> Response:
     """The endpoints."""
     async with _reading(view, view.tenant) as conn:
         found = await webhooks.list_endpoints(conn, tenant_id=view.tenant)
-    return view.page("webhooks.html", endpoints=found)
+    return view.page("webhooks.html", endpoints=found, may_act=view.may(ENGINE_WRITE))
 
 
 @pages.page("/webhooks/{tenant:named}/{name:named}", needs=CONSOLE_READ)

@@ -7,6 +7,8 @@
 
   // A one-time link enters by itself where scripts run.
   all("form[data-send]").forEach((form) => form.submit());
+  // Who comes back from the issuer goes on by itself.
+  all("a[data-follow]").forEach((link) => location.replace(link.href));
 
   // The reader's zone, once; the page is drawn in it from then on.
   if (!/(?:^|; )ostinato-zone=/.test(document.cookie)) {

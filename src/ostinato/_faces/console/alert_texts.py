@@ -1,0 +1,52 @@
+"""Says what alerts say in the reader's language.
+
+An alert is declared with English texts, which are the messages of a catalogue: the engine's are in the
+console's, an application's in its own (`App(locale=…)`). Values are filled in here, in the reader's way.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+from ostinato._core.engine.alerts import AlertLine, Firing
+from ostinato._faces.console.text import Language
+
+_PLACE = re.compile(r"\{([a-z_][a-z0-9_]{0,62})\}")
+
+
+def message(words: Language, firing: Firing) -> str:
+    """What is wrong: with the value of now, or with the worst one when it is over."""
+    if firing.template is None:
+        return firing.message
+    value = firing.value if firing.resolved_at is None else firing.worst
+    places = json.loads(firing.places or "{}")
+    return _filled(words, _chosen(words, firing.template, firing.template_one, value), firing.label, value, places)
+
+
+def subject(words: Language, line: AlertLine) -> str:
+    """What an alert watches for: its message, with the names of what is not known yet."""
+    places = {**json.loads(line.parameters), "threshold": line.threshold}
+    text = _PLACE.sub(
+        lambda place: place[0] if place[1] in places else "…", _chosen(words, line.message, line.message_one, 2)
+    )
+    return _filled(words, text, "…", None, places)
+
+
+def remedy(words: Language, line: AlertLine) -> str:
+    """What to do about it."""
+    return words.gettext(line.remedy)
+
+
+def _chosen(words: Language, many: str, one: str | None, value: float) -> str:
+    """The message for a value. A language decides itself which numbers are one; English does so for 1 alone."""
+    if one is None:
+        return words.gettext(many)
+    return words.ngettext(one, many, int(value) if value == int(value) else 2)
+
+
+def _filled(words: Language, text: str, label: str, value: float | None, places: Mapping[str, object]) -> str:
+    known = {"label": label, "value": words.number(value)} | {
+        name: words.number(given) if isinstance(given, int | float) else words.gettext(str(given))
+        for name, given in places.items()
+    }
+    return _PLACE.sub(lambda place: known.get(place[1], place[0]), text)

@@ -1,0 +1,127 @@
+"""Access: tenants, keys and sessions, and who did what; and what operators may look at, each look noted."""
+
+from datetime import UTC, date, datetime, time
+from typing import Annotated
+
+from fastapi import Query, Response
+
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.engine import audit, inspect, keys, outbox, sessions, tenants
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_ADMIN, ENGINE_WRITE
+from ostinato._faces.api.views import JobId, read_json
+from ostinato._faces.console.routes import Pages
+from ostinato._faces.console.view import Looking, View
+
+pages = Pages()
+
+MOST = 200
+PAGE = 50
+Text = Annotated[str, Query(max_length=200)]
+
+
+@pages.page("/access", needs=CONSOLE_READ)
+async def access(view: Looking, *, after: Text = "") -> Response:
+    """The tenants, the keys, who is signed in, and the last actions."""
+    ENGINE_ADMIN.check(view.roles)
+    async with view.site.staff.connection() as conn:
+        found = await keys.list_keys(conn, tenant_id=view.tenant, most=MOST)
+        signed_in = await sessions.list_sessions(conn, tenant_id=view.tenant, most=MOST)
+        known = await tenants.list_tenants(conn, after=after, most=PAGE + 1) if view.tenant is None else []
+    async with view.reading() as conn:
+        entries = await audit.list_entries(conn, tenant_id=view.tenant, most=10)
+    return view.page(
+        "access.html",
+        keys=found,
+        sessions=signed_in,
+        tenants=known[:PAGE],
+        more_tenants=len(known) > PAGE,
+        first=not after,
+        entries=entries,
+    )
+
+
+@pages.page("/access/audit", needs=CONSOLE_READ)
+async def who_did_what(
+    view: Looking,
+    *,
+    actor: Text = "",
+    verb: Text = "",
+    target: Annotated[str, Query(max_length=1_000)] = "",
+    since: Annotated[str, Query(max_length=20)] = "",
+    before: Annotated[int | None, Query(ge=1, lt=2**63)] = None,
+) -> Response:
+    """Every action of an operator that matches: by whom, when, to what, and why."""
+    ENGINE_ADMIN.check(view.roles)
+    given = {"actor": actor.strip(), "verb": verb.strip(), "target": target.strip(), "since": since.strip()}
+    async with view.reading() as conn:
+        found = await audit.list_entries(
+            conn,
+            actor=given["actor"] or None,
+            verb=given["verb"] or None,
+            target=given["target"] or None,
+            since=_day(view, given["since"]),
+            tenant_id=view.tenant,
+            before=before,
+            most=PAGE + 1,
+            loads=read_json,
+        )
+    return view.page(
+        "audit.html",
+        entries=found[:PAGE],
+        given=given,
+        query={name: value for name, value in given.items() if value},
+        older=found[PAGE - 1].id if len(found) > PAGE else None,
+        first=before is None,
+    )
+
+
+@pages.action("/access/keys/{key_id:digits}/revoke", needs=ENGINE_ADMIN)
+async def revoke(view: Looking, key_id: int) -> Response:
+    """End a key, and the sessions that it opened."""
+    async with view.administering() as conn:
+        found = await keys.revoke(conn, key_id, tenant_id=_own(view))
+    return view.see("/access", view.words.gettext("The key %(key)s is revoked.") % {"key": found.prefix})
+
+
+@pages.action("/access/sessions/{session_id:digits}/close", needs=ENGINE_ADMIN)
+async def close(view: Looking, session_id: int) -> Response:
+    """End a session."""
+    async with view.administering() as conn:
+        await sessions.close(conn, session_id, tenant_id=_own(view))
+        await audit.note(conn, "close", "session", str(session_id), tenant_id=view.tenant)
+    return view.see("/access", view.words.gettext("The session is closed."))
+
+
+@pages.action("/jobs/{job_id:digits}/arguments", needs=ENGINE_WRITE)
+async def look_at_job(view: Looking, job_id: JobId) -> Response:
+    """The arguments and the result of a job; the look is recorded."""
+    async with view.acting() as conn:
+        job = await inspect.show_job(conn, job_id, loads=read_json)
+        await audit.note(conn, "look", "job", str(job_id), tenant_id=job.tenant_id, job_ids=[job_id])
+    shown = {"Arguments": job.args} | ({} if job.result is None else {"Result": job.result})
+    return view.page("look.html", title=job.kind, back=f"/jobs/{job_id}", shown=shown)
+
+
+@pages.action("/events/{event_id:digits}/payload", needs=ENGINE_WRITE)
+async def look_at_event(view: Looking, event_id: int) -> Response:
+    """The payload of an event; the look is recorded."""
+    async with view.acting() as conn:
+        event = await outbox.show_event(conn, event_id)
+        await audit.note(conn, "look", "event", str(event_id), tenant_id=event.tenant_id)
+    return view.page("look.html", title=event.type, back=f"/events/{event_id}", shown={"Payload": event.payload})
+
+
+def _own(view: View) -> str | None:
+    """The tenant that the viewer is bound to; None for the installation."""
+    return view.visit.session.tenant_id if view.visit else ""
+
+
+def _day(view: View, given: str) -> datetime | None:
+    """The beginning of a day, in the zone of the reader."""
+    if not given:
+        return None
+    try:
+        day = date.fromisoformat(given)
+        return datetime.combine(day, time(), view.prefs.zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidInput(f"{given!r} is no day", hint="Write it as 2026-03-01.") from None

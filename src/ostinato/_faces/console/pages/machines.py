@@ -1,0 +1,78 @@
+"""Machines: each drawn, with how many rows stand in each state now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Response
+from markupsafe import Markup
+from psycopg import AsyncConnection
+
+from ostinato._core.base.lifecycle import JOB
+from ostinato._core.base.machine import Machine
+from ostinato._core.engine import machines
+from ostinato._core.engine.inspect import QueueSummary
+from ostinato._core.runtime.named import named
+from ostinato._faces.api.permissions import CONSOLE_READ
+from ostinato._faces.console.draw_machine import draw_machine
+from ostinato._faces.console.routes import Pages
+from ostinato._faces.console.text import DASH, Language
+from ostinato._faces.console.view import Looking
+
+pages = Pages()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A machine as its page shows it."""
+
+    machine: Machine
+    owner: str
+    """The application that it belongs to; empty means the engine."""
+    counts: dict[str, str]
+    """How many rows stand in each state, as texts."""
+    drawing: Markup
+
+
+@pages.page("/machines", needs=CONSOLE_READ)
+async def list_machines(view: Looking) -> Response:
+    """The state machines of the engine and of the applications."""
+    words = view.words
+    snapshot = await view.site.live.of(view.tenant).now()
+    found = [_drawn(words, JOB, "", _of_jobs(words, snapshot.queues))]
+    declared = [(app.name, named(place, Machine)) for app in view.parts.apps for place in app.machines]
+    async with view.reading() as conn:
+        found += [_drawn(words, machine, owner, await _counts(conn, words, machine)) for owner, machine in declared]
+    return view.page("machines.html", machines=found)
+
+
+async def _counts(conn: AsyncConnection[Any], words: Language, machine: Machine) -> dict[str, str]:
+    """The rows in each state, over all tables that obey the machine; none where no table does."""
+    standing = await machines.count_states(conn, machine.name)
+    found: dict[str, tuple[int, bool]] = {}
+    for each in standing:
+        count, capped = found.get(each.state, (0, False))
+        found[each.state] = (count + each.count, capped or each.capped)
+    return {state: _count(words, *found[state]) if state in found else DASH for state in machine.states}
+
+
+def _of_jobs(words: Language, queues: Sequence[QueueSummary]) -> dict[str, str]:
+    """The jobs that are not in the history, as the page Queues has them."""
+    counted = ("ready", "scheduled", "running", "dead")
+    return {
+        state: _count(words, sum(getattr(queue, state) for queue in queues), any(state in q.capped for q in queues))
+        if state in counted
+        else DASH
+        for state in JOB.states
+    }
+
+
+def _count(words: Language, count: int, capped: bool) -> str:  # noqa: FBT001 - a fact of the count
+    return f"≥ {words.number(count)}" if capped else words.number(count)
+
+
+def _drawn(words: Language, machine: Machine, owner: str, counts: dict[str, str]) -> Drawn:
+    title = words.gettext("The machine %(name)s: its states, and what leads from one to another") % {
+        "name": machine.name
+    }
+    return Drawn(machine, owner, counts, draw_machine(title, machine, counts))

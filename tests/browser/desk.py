@@ -1,0 +1,88 @@
+"""Something for people to look at and decide in every application, made over the API as its users do."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from ostinato.apps.watchfolder import scans
+from tests.browser.place import TENANT, Place
+from tests.waiting import until
+
+ROLES = ("admin", "agency_user", "capture", "clerk", "organizer")
+FOLDERS = "/api/v1/watchfolder/folders"
+FOLDER = "courrier"
+
+
+def furnish_apps(place: Place) -> None:
+    """Fill the applications: a duplicate that waits, a held sender, a message, a company, a group with rounds."""
+    with httpx.Client(
+        base_url=place.url, headers={"Authorization": f"Bearer {place.key('lea', *ROLES)}"}, trust_env=False, timeout=60
+    ) as http:
+        _enrich(http)
+        _send(http, place)
+        _play(http)
+        scan_twice(http, "facture-0412.jpg", "encore.jpg", scans.FACTURE)
+
+
+def scan_twice(http: httpx.Client, first: str, second: str, text: str) -> str:
+    """Have a page read and then come again; the key under which it is held."""
+    made = http.post(FOLDERS, json={"name": FOLDER})
+    assert made.status_code in (201, 409), made.text
+    incoming = Path(_told(http.get(f"{FOLDERS}/{FOLDER}"))["path"]) / "in"
+    page = scans.render(text, dpi=110, kind="PNG")
+    until(incoming.is_dir)
+    done = len(_told(http.get(f"{FOLDERS}/{FOLDER}/jobs", params={"state": "DONE"}))["jobs"])
+    _put(incoming, first, page)
+    until(lambda: len(_told(http.get(f"{FOLDERS}/{FOLDER}/jobs", params={"state": "DONE"}))["jobs"]) > done)
+    _put(incoming, second, page)
+    until(lambda: bool(_waiting(http)))
+    return str(_waiting(http)[0]["job_key"])
+
+
+def _waiting(http: httpx.Client) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = _told(
+        http.get(f"{FOLDERS}/{FOLDER}/duplicates", params={"state": "DUPLICATE_PENDING"})
+    )["duplicates"]
+    return found
+
+
+def _put(folder: Path, name: str, data: bytes) -> None:
+    (folder / f".{name}").write_bytes(data)
+    (folder / f".{name}").rename(folder / name)
+
+
+def _enrich(http: httpx.Client) -> None:
+    for siren in ("999000003", "999000086"):  # all sources answer; one does not
+        asked = http.post("/v1/requests", json={"siren": siren})
+        assert asked.status_code in (201, 202), asked.text
+
+
+def _send(http: httpx.Client, place: Place) -> None:
+    sender = {"channel": "EMAIL", "providerKey": "atlas@example.test", "display": "Atlas"}
+    given = http.put("/api/v1/outbound/senders", json=sender)
+    assert given.status_code == 200, given.text
+    consent = {"subjectId": "contact-7", "channel": "EMAIL", "status": "GRANTED", "address": "ana@example.test"}
+    proof = {"proof": {"wording": "J'accepte de recevoir vos messages.", "version": "3", "language": "fr"}}
+    assert http.put("/api/v1/outbound/consents", json=consent | proof).status_code == 200
+    held = (
+        "update outbound.sender set held_until = now() + interval '1 day', hold_reason = 'the provider refused it',"
+        " hold_code = '550' where tenant_id = %s returning id"
+    )
+    place.value(held, TENANT)
+    text = {"text": "Votre rendez-vous est confirmé.", "subject": "Rendez-vous", "channel": "EMAIL"}
+    whom = {"to": "ana@example.test", "subjectId": "contact-7", "dossierId": "D-42"}
+    sent = http.post("/api/v1/outbound/messages", json=text | whom, headers={"Idempotency-Key": "browser-1"})
+    assert sent.status_code in (200, 201), sent.text
+
+
+def _play(http: httpx.Client) -> None:
+    group = {"name": "Les voisins", "drop_time": "02:30", "zone": "Europe/Paris"}
+    made = http.post("/api/v1/rounds/groups", json=group)
+    assert made.status_code == 201, made.text
+
+
+def _told(answer: httpx.Response) -> dict[str, Any]:
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found

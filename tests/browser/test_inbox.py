@@ -1,0 +1,99 @@
+"""What waits for a person, decided in a browser: by one key, and by buttons where no script runs."""
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.desk import ROLES, furnish_apps, scan_twice
+from tests.browser.place import NARROW, TENANT, Looker, Place, looking, needs_chromium
+from tests.waiting import until
+
+pytestmark = [needs_chromium, pytest.mark.slow]
+
+OPEN = "select count(*) from watchfolder.duplicate where state = 'DUPLICATE_PENDING'"
+DECIDED = "select decided_by || ' ' || action from watchfolder.duplicate order by decided_at desc nulls last limit 1"
+
+
+@pytest.fixture(scope="module")
+def key(place: Place) -> str:
+    furnish_apps(place)
+    return place.key("carla", *ROLES)
+
+
+@pytest.fixture
+def carla(browser: Browser, place: Place, key: str) -> Iterator[Looker]:
+    with looking(browser, place, locale="en-GB") as looker:
+        looker.sign_in(key)
+        yield looker
+        assert looker.wrong == []
+
+
+def to_the_duplicate(looker: Looker) -> None:
+    """Go on by the key, or by the link, until a duplicate is shown."""
+    looker.go("/inbox")
+    page = looker.page
+    while "came again" not in page.inner_text("#decision") and "arrivé" not in page.inner_text("#decision"):
+        following = page.get_by_role("link", name=re.compile("Next one|Suivante")).get_attribute("href")
+        page.keyboard.press("j")
+        page.wait_for_url(f"**{following}")
+
+
+def test_a_duplicate_is_decided_by_one_key_with_both_pages_in_sight(carla: Looker, place: Place) -> None:
+    page = carla.page
+    carla.go("/")
+    expect(page.locator("nav .badge").last).to_be_visible()
+    to_the_duplicate(carla)
+    expect(page.locator("#decision img")).to_have_count(2)
+    until(lambda: page.evaluate("[...document.querySelectorAll('#decision img')].every(i => i.naturalWidth > 100)"))
+
+    page.keyboard.press("2")
+
+    expect(page.get_by_role("status")).to_contain_text("Decided")
+    assert place.value(DECIDED) == "carla DISCARD"
+    noted = (
+        "select actor from ostinato_data.audit_entry where noun = 'watchfolder' and verb = 'decide' and tenant_id = %s"
+    )
+    assert place.value(noted, TENANT) == "carla"
+
+
+def test_without_scripts_the_same_is_done_by_buttons_on_a_telephone(browser: Browser, place: Place, key: str) -> None:
+    with httpx.Client(
+        base_url=place.url, headers={"Authorization": f"Bearer {key}"}, trust_env=False, timeout=60
+    ) as http:
+        until(lambda: place.value(OPEN) == 0)  # the one before is carried out
+        scan_twice(http, "lettre.png", "lettre-2.png", "Une lettre que personne n'attendait.")
+    with looking(browser, place, width=NARROW, locale="fr-FR", java_script_enabled=False) as looker:
+        looker.sign_in(key)
+        looker.go("/inbox")
+        while "est arrivé de nouveau" not in looker.page.inner_text("#decision"):
+            looker.page.get_by_role("link", name="Suivante").click()
+
+        looker.page.get_by_role("button", name="Utiliser le résultat existant").click()
+
+        expect(looker.page.get_by_role("status")).to_contain_text("Décidé")
+    assert place.value(DECIDED) == "carla USE_EXISTING_RESULT"
+
+
+def test_a_scan_is_found_by_its_words_and_opened(carla: Looker, place: Place) -> None:
+    page = carla.page
+    carla.go("/apps/watchfolder/scans")
+    page.get_by_label("Words in the text or the name").fill("toiture")
+    page.get_by_role("button", name="Find").click()
+
+    page.get_by_role("link", name="facture-0412.jpg").click()
+
+    expect(page.locator("pre")).to_contain_text("FACTURE")
+    assert page.get_by_role("link", name="Download the PDF").get_attribute("href") is not None
+
+
+def test_a_reader_sees_neither_scans_nor_messages_nor_consents(browser: Browser, place: Place, key: str) -> None:
+    with looking(browser, place) as rita:
+        rita.sign_in(place.key("rita", "reader"))
+        for path in ("watchfolder/scans", "outbound/messages", "outbound/consents", "enrichment/companies", "rounds"):
+            assert rita.go(f"/apps/{path}").status == 403, path
+        rita.go("/inbox")
+        assert "ana@example.test" not in rita.page.content()
+        assert rita.page.locator("#decision").count() == 0
