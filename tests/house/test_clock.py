@@ -16,6 +16,8 @@ WALL_CLOCK = re.compile(
 # The wall clock all the same, each with its reason: `"path": "why"`.
 ALLOWED: dict[str, str] = {
     "src/ostinato/_faces/cli/operate/doctor.py": "compares this clock with the database's",
+    "src/ostinato/apps/capture/sandbox.py": "as a store does: compares its clock with the time of a signature",
+    "src/ostinato/apps/capture/uploads.py": "signs an address, whose time the store compares with its own clock",
     "src/ostinato/apps/watchfolder/core.py": "compares with times of files, without a database",
     "src/ostinato/apps/watchfolder/utils.py": "as core: dates what it writes into files",
 }

@@ -38,12 +38,14 @@ OTHER_KEYS = {
 OTHER_FOREIGN_KEYS = {
     "ostinato_data.webhook_delivery_message_id_fkey": "written by the engine alone, both rows by one statement",
     "enrichment.request_company_siren_fkey": "companies are facts of public registers, known to all tenants",
+    "enrichment.refresh_company_siren_fkey": "as of request",
     "rounds.failures_job_fkey": "the three jobs, the same for everybody",
 }
 # Tables without a tenant that tenants read, each with its reason; none of them may be written.
 SHARED = {
     "enrichment.company": "by the policy of request: the companies that one's requests speak of",
     "enrichment.company_document": "as company",
+    "enrichment.establishment": "as company",
     "enrichment.company_field_provenance": "as company",
     "enrichment.company_source_retrieval": "as company",
     "enrichment.source": "which registers are asked, and how they are; no credentials",

@@ -69,6 +69,13 @@ def test_a_verb_is_called_by_python_an_application_or_a_document() -> None:
     assert helpers == set(), "move them to ostinato_internal, or say for whom they are"
 
 
+def test_a_number_that_has_a_name_stands_in_one_place() -> None:
+    bare = re.compile(r"\b(262144|65536|crashes >= 2)\b")
+    files = [path for path in (ENGINE / "functions").glob("*.sql") if path.name != "constants.sql"]
+
+    assert findings(files, lambda path: bare.findall(text_of(path))) == {}, "constants.sql has its name"
+
+
 def test_no_name_is_in_both_schemas() -> None:
     assert public_functions().isdisjoint(internal_functions())
 

@@ -2,6 +2,7 @@
 
     python -m tests.mutants                      every application
     python -m tests.mutants --app watchfolder    one of them
+    python -m tests.mutants --part 3/25          a share of them; all shares together are every one
     python -m tests.mutants --sample 3 --seed 1  a few, always the same ones for a seed
 
 There is one module per application (`watchfolder.py`, …) with two names:

@@ -18,7 +18,8 @@ def main() -> int:
     asked = _arguments(sorted(lists))
     chosen = [(each, mutant) for name, each in lists.items() if name in asked.app for mutant in each.mutants]
     chosen = [(each, mutant) for each, mutant in chosen if mutant.rule.startswith(asked.rule)]
-    chosen = sample([pair for pair in chosen if not (asked.fast and pair[1].slow)], asked.sample, asked.seed)
+    chosen = [pair for pair in chosen if not (asked.fast and pair[1].slow)]
+    chosen = sample(part(chosen, *asked.part), asked.sample, asked.seed)
     if not chosen:
         print("no mutant fits")
         return 1
@@ -43,6 +44,11 @@ def main() -> int:
     return 1 if bad else 0
 
 
+def part(pairs: list[tuple[Listed, Mutant]], number: int, parts: int) -> list[tuple[Listed, Mutant]]:
+    """Take every so many-th of them, beginning with one: some of each application, and in all parts together each once."""
+    return pairs[number % parts :: parts]
+
+
 def sample(pairs: list[tuple[Listed, Mutant]], count: int | None, seed: int) -> list[tuple[Listed, Mutant]]:
     """Take so many of them, always the same for a seed; all of them without a number."""
     if count is None or count >= len(pairs):
@@ -54,6 +60,7 @@ def _arguments(apps: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--app", action="append", choices=apps, help="only this application; may be repeated")
     parser.add_argument("--rule", default="", help="only rules that begin so")
+    parser.add_argument("--part", type=_part, default=(0, 1), metavar="I/N", help="only the I-th of N equal parts")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many of them")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="which ones a sample takes")
     parser.add_argument("--fast", action="store_true", help="only those whose tests take seconds")
@@ -61,6 +68,11 @@ def _arguments(apps: list[str]) -> argparse.Namespace:
     found = parser.parse_args()
     found.app = found.app or apps
     return found
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, parts = (int(word) for word in text.split("/"))
+    return number, parts
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class Outcome:
     listed: Listed
     mutant: Mutant
     verdict: str
-    """killed, SURVIVED, or ERROR when pytest itself could not run them."""
+    """killed, SURVIVED, or ERROR when no test could run: one that breaks its own set-up notices nothing."""
     seconds: float
     said: str = ""
 
@@ -101,20 +101,27 @@ def run(chosen: Sequence[tuple[Listed, Mutant]], *, at_once: int) -> Iterator[Ou
             place = Path(folder) / str(number)
             place.mkdir()
             trees.put(Tree(place))
-        if chosen:
-            _check(trees, chosen)
+        _check(pool, trees, chosen)
         waiting = [pool.submit(_run_one, trees, listed, mutant) for listed, mutant in chosen]
         for each in waiting:
             yield each.result()
 
 
-def _check(trees: "queue.SimpleQueue[Tree]", chosen: Sequence[tuple[Listed, Mutant]]) -> None:
+def _check(pool: ThreadPoolExecutor, trees: "queue.SimpleQueue[Tree]", chosen: Sequence[tuple[Listed, Mutant]]) -> None:
+    tests: dict[str, dict[str, None]] = {}
+    for listed, mutant in chosen:
+        tests.setdefault(listed.app, {}).update(dict.fromkeys(listed.test_ids(mutant)))
+    for code, said in pool.map(lambda names: _passed(trees, list(names)), tests.values()):
+        if code != PASSED:
+            raise RuntimeError(f"the tests do not pass although nothing is broken:\n{said[-4000:]}")
+
+
+def _passed(trees: "queue.SimpleQueue[Tree]", tests: Sequence[str]) -> tuple[int | None, str]:
     tree = trees.get()
-    tests = dict.fromkeys(name for listed, mutant in chosen for name in listed.test_ids(mutant))
-    code, said = tree.pytest(list(tests))
-    trees.put(tree)
-    if code != PASSED:
-        raise RuntimeError(f"the tests do not pass although nothing is broken:\n{said[-4000:]}")
+    try:
+        return tree.pytest(tests)
+    finally:
+        trees.put(tree)
 
 
 def _run_one(trees: "queue.SimpleQueue[Tree]", listed: Listed, mutant: Mutant) -> Outcome:
@@ -126,4 +133,6 @@ def _run_one(trees: "queue.SimpleQueue[Tree]", listed: Listed, mutant: Mutant) -
     finally:
         trees.put(tree)
     verdict = {PASSED: "SURVIVED", FAILED: "killed", None: "killed"}.get(code, "ERROR")
+    if code == FAILED and "\nFAILED " not in said:  # a fixture, or what it installs, is broken
+        verdict = "ERROR"
     return Outcome(listed, mutant, verdict, time.monotonic() - started, said)

@@ -1,23 +1,52 @@
-"""A few of the mutants, so that a list which no longer kills is noticed before the long proofs run."""
+"""A few of the mutants, so that a list which no longer kills is noticed before somebody runs all of them.
+
+There are hundreds, and each is a run of pytest: `make mutants` takes them all. Here two that need no database run with
+the other tests, and each day another part with the long proofs.
+"""
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
-from tests.mutants.mutant import ROOT
+from tests.mutants.__main__ import part
+from tests.mutants.mutant import ROOT, listed
+
+PARTS = 25
+
+
+def mutants(*asked: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "tests.mutants", *asked], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.slow
 def test_some_rules_are_broken_and_their_tests_notice() -> None:
-    asked = ["--fast", "--sample", "2", "--seed", "1", "--jobs", "1"]
-
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.mutants", *asked], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = mutants("--fast", "--sample", "2", "--seed", "1", "--jobs", "1")
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 of 2 killed" in done.stdout
+
+
+@pytest.mark.proof
+def test_the_part_of_the_day_is_noticed() -> None:
+    """Whoever wants the same part on another day: `make mutants ARGS="--part I/25"`, with the number that this prints."""
+    today = f"{datetime.now(UTC).toordinal() % PARTS}/{PARTS}"
+
+    done = mutants("--part", today)
+
+    assert done.returncode == 0, f"--part {today}\n{done.stdout}{done.stderr}"
+
+
+def test_all_parts_together_are_every_mutant() -> None:
+    pairs = [(each, mutant) for each in listed().values() for mutant in each.mutants]
+
+    parts = [part(pairs, number, PARTS) for number in range(PARTS)]
+
+    assert [pair for index in range(len(parts[0])) for each in parts for pair in each[index : index + 1]] == pairs
+    assert {each.app for each, _ in parts[0]} == set(listed())
 
 
 def test_a_mutant_whose_text_is_gone_is_an_error() -> None:

@@ -885,6 +885,23 @@ MUTANTS = [
         tests=("test_operate.py::test_a_folder_in_trouble_is_told_of",),
         slow=True,
     ),
+    Mutant(
+        rule="W55.",
+        breaks="a link that a worker process left is followed",
+        file="apps/watchfolder/readings.py",
+        old="os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC",
+        new="os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC",
+        tests=("test_pages.py::test_what_a_worker_process_left_counts_only_if_it_is_what_it_should_be",),
+    ),
+    Mutant(
+        rule="W56.",
+        breaks="the decision is not in the name of the person",
+        file="apps/watchfolder/pages.py",
+        old="by=look.subject",
+        new='by="console"',
+        tests=("test_pages.py::test_a_duplicate_is_decided_on_the_console_with_both_pages_before_one",),
+        slow=True,
+    ),
 ]
 
 EXEMPT: dict[str, str] = {}
