@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from psycopg.conninfo import conninfo_to_dict
+
 from bench.catalog import Runner, System
 from bench.places import LOGS, NODE, PEERS_PYTHON, ROOT
 
@@ -43,7 +45,7 @@ class Child:
             self.process = subprocess.Popen(
                 [*command(system), action, json.dumps(args)],
                 cwd=NODE if system.runner is Runner.NODE else ROOT,
-                env={**environment(system), **extra, "BENCH_DSN": url},
+                env={**environment(system), **extra, **addressed(url)},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -102,6 +104,12 @@ def command(system: System) -> list[str]:
             return [str(PEERS_PYTHON), "-m", f"bench.systems.{system.module}"]
         case Runner.OURS:
             return [sys.executable, "-m", f"bench.systems.{system.module}"]
+
+
+def addressed(url: str) -> dict[str, str]:
+    """The database for a child. Clients that are not libpq look for the password in PGPASSFILE only."""
+    passfile = conninfo_to_dict(url).get("passfile")
+    return {"BENCH_DSN": url, **({"PGPASSFILE": str(passfile)} if passfile else {})}
 
 
 def environment(system: System) -> dict[str, str]:

@@ -55,6 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(reaper.start())
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        config.stash[_watch].off()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     with item.config.stash[_watch].over_test(item):

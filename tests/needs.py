@@ -13,6 +13,7 @@ __all__ = ["TOOLS", "lacking", "must_run", "needs"]
 
 MUST_RUN = "OSTINATO_TEST_MUST_RUN"
 TOOLS = {
+    "chromium": "a browser",
     "clone": "the repository with its history",
     "disk": "the right to mount a small disk, which root has",
     "faketime": "a clock that is wrong",

@@ -45,6 +45,10 @@ class Watch:
         """Watch what comes now: a teardown, or the end of the run."""
         self._set(TEARDOWN_SECONDS)
 
+    def off(self) -> None:
+        """Watch no more: a process of xdist that is through waits for the others, however long they take."""
+        faulthandler.cancel_dump_traceback_later()
+
     def _set(self, seconds: float) -> None:
         if not self._is_off:
             faulthandler.dump_traceback_later(seconds, exit=True, file=self._stderr)

@@ -93,3 +93,24 @@ def test_a_teardown_that_hangs_after_a_failure_is_ended_and_says_where_it_stood(
     assert ran.returncode == 1
     assert "hangs.py" in ran.stderr
     assert "in _hanging" in ran.stderr
+
+
+@pytest.mark.proof  # of a wait: shorter, a busy machine would not come to its end in time
+def test_a_process_that_has_nothing_left_waits_for_the_others(tmp_path: Path) -> None:
+    """The watch over its end rang while another process was at a long test: it died, with a trace of nothing."""
+    run = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        f"--basetemp={tmp_path / 'base'}",
+        "tests/faults/lingers.py",
+    ]
+    ran = subprocess.run(
+        run, env=os.environ | {"OSTINATO_TEST_TEARDOWN_SECONDS": "30"}, capture_output=True, text=True, check=False
+    )
+
+    assert "Timeout" not in ran.stderr
+    assert (ran.returncode, "2 passed" in ran.stdout) == (0, True)

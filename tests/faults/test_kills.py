@@ -1,5 +1,6 @@
 """Workers that die, or seem to: nothing is lost, and nothing is written twice."""
 
+import faulthandler
 import os
 import random
 import signal
@@ -12,6 +13,7 @@ from ostinato.lab.torture.crew import Crew, Hand
 from tests.faults.site import QUICK, Site, eventually, say
 from tests.slow import first_only
 
+SOME_KILLS = 20
 BEGUN = "select exists (select from ostinato_data.claim where waiting < cardinality(job_ids))"
 
 
@@ -220,6 +222,8 @@ def test_no_healthy_job_is_buried_by_kills_at_default_settings(site: Site) -> No
     Four kills bury nobody now, and would if every death counted. TEST_KILLS=500 is the long run of docs/faults.md.
     """
     kills, rng = int(os.environ.get("TEST_KILLS", "4")), random.Random(7)
+    if kills > SOME_KILLS:
+        faulthandler.cancel_dump_traceback_later()  # so many take longer than a test may without a word
     crew = defaults(site)
     site.ready(*(crew.start() for _ in range(3)))
     jobs: list[int] = []
@@ -229,6 +233,7 @@ def test_no_healthy_job_is_buried_by_kills_at_default_settings(site: Site) -> No
         eventually(lambda most=most: site.ended() >= most)  # type: ignore[misc]
         jobs += site.enqueue("effect", 20, seconds=0.2)
         eventually(lambda: site.value(BEGUN))
+        eventually(lambda: registered(site, crew))
         rng.choice(registered(site, crew)).kill()
         crew.start()
     site.until_idle()

@@ -10,6 +10,7 @@ from typing import Any, assert_type
 from psycopg import AsyncConnection
 
 from ostinato import App, Cancel, Client, Context, Done, Retry, Snooze, SyncContext, Unique, connect
+from ostinato.jobs import End
 
 app = App("typed")
 
@@ -30,6 +31,8 @@ def plain(ctx: SyncContext, path: str) -> None:
 
 async def calls(client: Client, conn: AsyncConnection[Any]) -> None:
     assert_type(await send.enqueue(client, 7), int)
+    assert_type(await client.wait(await send.enqueue(client, 7), timeout=5), End)
+    assert_type(await client.job(7).wait(timeout=5), End)
     assert_type(await send.enqueue(conn, invoice_id=7, note="soon"), int)
     assert_type(await send.options(delay=60, unique=Unique("k")).enqueue(conn, 7), int)
     assert_type(await send.enqueue_many(client, [{"invoice_id": 1}]), list[int])

@@ -25,7 +25,7 @@ from ostinato.lab.sandbox.faults import Faults, Limit, Order
 from ostinato.lab.sandbox.faulty import CONTROL, Faulty, Lines
 from ostinato.lab.sandbox.hooks import Hooks
 
-HOSTS = ["127.0.0.1", "localhost"]
+HOSTS = ["127.0.0.1", "localhost", "*.localhost"]
 PAGE = 200
 
 
