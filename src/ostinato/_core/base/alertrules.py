@@ -16,7 +16,7 @@ HEAD = "# Written by `ostinato alerts rules` from the declared alerts; change th
 
 
 def rules(alerts: Iterable[Alert]) -> str:
-    """The file: a group for each owner, a rule for each alert."""
+    """Return the file: a group for each owner, a rule for each alert."""
     groups: dict[str, list[Alert]] = {}
     for alert in alerts:
         groups.setdefault(alert.owner, []).append(alert)
@@ -28,7 +28,7 @@ def rules(alerts: Iterable[Alert]) -> str:
 
 
 def rule_name(alert: Alert) -> str:
-    """The name of an alert in Prometheus, such as OstinatoDeadLetters."""
+    """Return the name of an alert in Prometheus, such as OstinatoDeadLetters."""
     return "".join(word.capitalize() for word in re.split(r"[._]", alert.name))
 
 
@@ -74,7 +74,7 @@ def _summary(alert: Alert) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text with the marks of templates escaped."""
+    """Return the text with the marks of templates escaped."""
     return text.replace("{{", "{ {").replace("}}", "} }")
 
 

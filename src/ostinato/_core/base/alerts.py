@@ -252,6 +252,15 @@ ENGINE_ALERTS: tuple[Alert, ...] = (
         remedy="`ostinato doctor` has the errors; the other parts go on meanwhile.",
     ),
     Alert(
+        "ostinato.unrun_kinds",
+        function="ostinato.unrun_kind_jobs",
+        above=0,
+        for_seconds=300,
+        message="no worker runs the kind {label}: {value} of its jobs wait",
+        message_one="no worker runs the kind {label}: {value} of its jobs waits",
+        remedy="Start a worker that declares it, or rename its jobs: an alias, or `ostinato jobs rekind`.",
+    ),
+    Alert(
         "ostinato.alert_source",
         function="ostinato.alert_failures",
         above=0,

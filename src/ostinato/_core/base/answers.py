@@ -20,7 +20,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> dict[str, object]:
-        """The answer as it is stored: readable, unless its body is not text."""
+        """Return the answer as it is stored: readable, unless its body is not text."""
         try:
             text = None if b"\0" in self.body else self.body.decode()
         except UnicodeDecodeError:
@@ -30,14 +30,14 @@ class Answer:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Answer":
-        """The answer from what was stored."""
+        """Return the answer from what was stored."""
         body = stored["body"]
         raw = body.encode() if isinstance(body, str) else base64.b64decode(body["base64"])
         return cls(stored["status"], raw, tuple((name, value) for name, value in stored["headers"]))
 
 
 def dump_answer(answer: object) -> str | None:
-    """An answer as JSON text that PostgreSQL can store, None for none."""
+    """Return an answer as JSON text that PostgreSQL can store, None for none."""
     value = answer.to_json() if isinstance(answer, Answer) else answer
     if value is None:
         return None

@@ -63,7 +63,7 @@ class Retry:
 
 
 def next_delay(policy: Retry, failures: int, rng: Random) -> float | None:
-    """Seconds until the next attempt after `failures` failed ones; None means no more attempts."""
+    """Return the seconds until the next attempt after `failures` failed ones; None means no more attempts."""
     if failures >= policy.max_attempts:
         return None
     delay = _plain_delay(policy, max(failures, 1))
@@ -71,7 +71,7 @@ def next_delay(policy: Retry, failures: int, rng: Random) -> float | None:
 
 
 def is_permanent(policy: Retry, error: BaseException) -> bool:
-    """Whether the policy says that trying again cannot help against this error."""
+    """Return whether the policy says that trying again cannot help against this error."""
     for permanent in policy.permanent:
         if isinstance(permanent, str):
             if any(permanent in (cls.__name__, _dotted(cls)) for cls in type(error).__mro__):
@@ -94,7 +94,7 @@ class RetryJson(TypedDict, total=False):
 
 
 def to_json(policy: Retry) -> RetryJson:
-    """The policy as plain JSON values; permanent errors become their dotted names."""
+    """Return the policy as plain JSON values; permanent errors become their dotted names."""
     shape: RetryJson = (
         {"delays": list(policy.delays)}
         if policy.delays
@@ -105,7 +105,7 @@ def to_json(policy: Retry) -> RetryJson:
 
 
 def from_json(stored: Mapping[str, object]) -> Retry:
-    """The policy that `to_json` described."""
+    """Return the policy that `to_json` described."""
     known = RetryJson.__annotations__
     for key in stored:
         if key not in known:

@@ -122,7 +122,7 @@ def differing(held: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
 
 
 def canonical(value: object, *, max_bytes: int = MAX_BYTES) -> bytes:
-    """The value as canonical JSON in UTF-8.
+    """Return the value as canonical JSON in UTF-8.
 
     Raises InvalidInput, naming the place (`$.lines[3].price`), the value and the remedy.
     """
@@ -169,7 +169,7 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> Any:  # noqa: ANN
 
 
 def sha256(data: bytes) -> str:
-    """The SHA-256 in lower-case hex."""
+    """Return the SHA-256 in lower-case hex."""
     return hashlib.sha256(data).hexdigest()
 
 

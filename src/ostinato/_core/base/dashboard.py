@@ -29,7 +29,7 @@ SOURCE = {"type": "prometheus", "uid": "${source}"}
 
 
 def dashboard(metrics: Iterable[Metric] = METRICS, rows: Iterable[Row] = (), *, of: str | None = None) -> str:
-    """The dashboard, as JSON to import; `rows`: of applications, by how their metrics begin.
+    """Return the dashboard, as JSON to import; `rows`: of applications, by how their metrics begin.
 
     `of` names the application that has this one to itself.
     """

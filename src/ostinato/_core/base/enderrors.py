@@ -1,4 +1,4 @@
-"""The errors that callers get who wait for a job to end well."""
+"""The errors of waiting, of callers for a job and of jobs for events and children, and that of copies of a server."""
 
 from ostinato._core.base.errors import OstinatoError
 
@@ -25,5 +25,35 @@ class StillRunning(OstinatoError, TimeoutError):
     hint = "Wait again with its id, or ask `ostinato why` what holds it up."
 
 
-for _error in (JobFailed, JobCancelled, StillRunning):
+class BackupFailed(OstinatoError):
+    """A backup, a standby or a restore failed; the message has what PostgreSQL's program said."""
+
+    code = "backup_failed"
+    hint = "Nothing half made is used: remove the cause that the message names, and try again."
+
+
+class WaitTimeout(OstinatoError, TimeoutError):
+    """What a job waited for did not come in time: an event of `wait_for`, the children of `join`.
+
+    Each later attempt finds the same, so a handler that does not catch it makes its job a dead letter at once.
+    """
+
+    code = "wait_timeout"
+    hint = "Catch it where the handler can go on without; or wait again: ostinato jobs restart ID --from STEP."
+
+
+class ChildFailed(OstinatoError):
+    """A child of the job failed for good or was cancelled, and `join` was to fail with it.
+
+    Each later attempt finds the same, so a handler that does not catch it makes its job a dead letter at once.
+    """
+
+    code = "child_failed"
+    hint = 'Catch it, or join with on_failure="collect".'
+
+
+PERMANENT = (WaitTimeout, ChildFailed)
+"""The errors that every later attempt meets again: how a wait ended is stored."""
+
+for _error in (JobFailed, JobCancelled, StillRunning, BackupFailed, *PERMANENT):
     _error.__module__ = "ostinato.errors"  # as users know them

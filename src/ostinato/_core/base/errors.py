@@ -41,10 +41,12 @@
     │   └── SecretKeyMissing          a secret cannot be sealed or opened without a key
     ├── JobFailed                     the job that a caller waited for is a dead letter (enderrors.py)
     ├── JobCancelled                  the job that a caller waited for was cancelled
-    └── StillRunning                  the job that a caller waited for has not ended in time
+    ├── StillRunning                  the job that a caller waited for has not ended in time
+    ├── BackupFailed                  a copy of the server could not be made, verified or restored
+    ├── WaitTimeout                   what a job waited for did not come in time
+    └── ChildFailed                   a child of the job failed, and the join with it
 
-`RetryAfter`, a signal of handlers, is outside the tree. The message says what happened with which
-values, the hint what to do. Codes and SQLSTATEs are a public contract: added to, never changed.
+`RetryAfter`, a signal of handlers, is outside the tree. Codes and SQLSTATEs are a public contract: never changed.
 """
 
 from typing import ClassVar

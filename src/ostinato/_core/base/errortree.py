@@ -6,7 +6,7 @@ from ostinato._core.base.errors import OstinatoError
 
 
 def tree() -> tuple[type[OstinatoError], ...]:
-    """Every error class of Ostinato, parents before children, in the order declared; ours before those of applications.
+    """Return every error class, parents before children, in the order declared; ours before those of applications.
 
     Which module was imported first makes no difference.
     """
@@ -15,7 +15,7 @@ def tree() -> tuple[type[OstinatoError], ...]:
 
 
 def by_sqlstate(sqlstate: str | None) -> type[OstinatoError] | None:
-    """The class of the error that has this SQLSTATE, or None if it is not one of ours."""
+    """Return the class of the error that has this SQLSTATE, or None if it is not one of ours."""
     if sqlstate is None:
         return None
     return next((cls for cls in tree() if cls.sqlstate == sqlstate), None)

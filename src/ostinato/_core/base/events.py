@@ -59,7 +59,7 @@ class Event(Generic[P]):
 
 
 def to_cloudevent(event: Event[Any]) -> dict[str, Any]:
-    """The event in the JSON format of CloudEvents 1.0.
+    """Return the event in the JSON format of CloudEvents 1.0.
 
     The names of extensions are lower-case letters only, as the specification asks. `sequence`
     orders the events, as text too.

@@ -1,4 +1,4 @@
-"""What is installed beside the engine: extras of a distribution, and applications by entry point.
+"""Finds what is installed beside the engine: extras of a distribution, and applications by entry point.
 
 Nothing is imported to find out: the metadata of the installed distributions says it. A part whose
 extra is missing is refused with the command that installs it:
@@ -24,17 +24,17 @@ _ONLY_EXTRA = re.compile(r"""\s*(?:\(\s*)?extra\s*==\s*['"](?P<extra>[\w.-]+)['"
 
 
 def points(group: str) -> list[EntryPoint]:
-    """The entry points of a group, by name."""
+    """Return the entry points of a group, by name."""
     return sorted(entry_points(group=group), key=lambda point: point.name)
 
 
 def app_names() -> set[str]:
-    """The names of the installed applications, whether their extras are there or not."""
+    """Return the names of the installed applications, whether their extras are there or not."""
     return {point.name for point in entry_points(group=APPS)}
 
 
 def missing(extra: str, distribution: str = OURS) -> list[str]:
-    """The distributions that an extra asks for and that are not installed.
+    """Return the distributions that an extra asks for and that are not installed.
 
     An extra that the distribution does not have asks for nothing. A requirement with a further
     condition (a platform, a version of Python) is left to pip.
@@ -49,7 +49,7 @@ def need(extra: str, what: str, distribution: str = OURS) -> None:
 
 
 def refusal(what: str, lacking: Sequence[str], extra: str, distribution: str = OURS) -> NotConfigured:
-    """That a part is not installed, and the command that installs it."""
+    """Make the error for a part that is not installed; it names the command that installs it."""
     lack = "is missing" if len(lacking) == 1 else "are missing"
     return NotConfigured(
         f"{what} is not installed: {', '.join(lacking)} {lack}",

@@ -41,18 +41,18 @@ _current: ContextVar[Flow | Carrier] = ContextVar("flow", default=NOTHING)
 
 
 def current() -> Flow:
-    """The flow that this code runs in."""
+    """Return the flow that this code runs in."""
     found = _current.get()
     return found if isinstance(found, Flow) else found.flow
 
 
 def current_tenant() -> str | None:
-    """The tenant that this code works for, if one is set."""
+    """Return the tenant that this code works for, if one is set."""
     return current().tenant
 
 
 def current_correlation() -> str | None:
-    """The correlation id that this code runs with, if one is set."""
+    """Return the correlation id that this code runs with, if one is set."""
     return current().correlation
 
 

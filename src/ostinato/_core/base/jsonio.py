@@ -37,7 +37,7 @@ _REMEDIES = {
 
 
 def dump_args(value: object, max_bytes: int) -> str:
-    """The value as compact, strict JSON of at most `max_bytes` bytes in UTF-8.
+    """Return the value as compact, strict JSON of at most `max_bytes` bytes in UTF-8.
 
     Raises InvalidInput, naming the place (`$.lines[3].price`), the value and the remedy.
     """
@@ -61,7 +61,7 @@ def dump_args(value: object, max_bytes: int) -> str:
 
 
 def _fits(value: object, levels: int) -> bool:
-    """Whether a value holds nothing that `json.dumps` lets through or changes silently."""
+    """Return whether a value holds nothing that `json.dumps` lets through or changes silently."""
     children: Iterable[object]
     if isinstance(value, dict):
         for key in value:

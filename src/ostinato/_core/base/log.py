@@ -63,7 +63,7 @@ class _Logger:
 
 
 def _structlog() -> ModuleType:
-    """The library. A program's own set-up of it, made before or after, wins over our quiet one."""
+    """Return the library. A program's own set-up of it, made before or after, wins over our quiet one."""
     import structlog  # noqa: PLC0415 - see above
 
     if not structlog.is_configured():
@@ -113,7 +113,7 @@ def configure(log_format: str = "auto", level: str = "info", *, stream: TextIO |
 
 
 def _printing(structlog: ModuleType, stream: TextIO | None) -> "Callable[..., WrappedLogger]":
-    """What prints lines to a stream; None: to what stderr is when a line comes.
+    """Return what prints lines to a stream; None: to what stderr is when a line comes.
 
     Who runs a command in its own process puts another stream in its place, and closes that afterwards.
     """
@@ -121,12 +121,12 @@ def _printing(structlog: ModuleType, stream: TextIO | None) -> "Callable[..., Wr
 
 
 def get_logger(name: str, **values: object) -> "FilteringBoundLogger":
-    """A logger of the named part of Ostinato; `values` go with every line."""
+    """Return a logger of the named part of Ostinato; `values` go with every line."""
     return cast("FilteringBoundLogger", _Logger({"source": name, **values}))
 
 
 def bound(**values: object) -> AbstractContextManager[None]:
-    """Everything logged in this block, in this task or thread, carries these values."""
+    """Add these values to every line that this task or thread logs in the block."""
     found: AbstractContextManager[None] = _structlog().contextvars.bound_contextvars(**values)
     return found
 
@@ -156,7 +156,7 @@ def _renderer(structlog: ModuleType, log_format: str, out: TextIO) -> "list[Proc
 
 
 def _flow_of(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict":
-    """Whose work it is, and what it belongs to, unless the line says so itself."""
+    """Return whose work it is, and what it belongs to, unless the line says so itself."""
     tenant_id, correlation_id, _ = flow.current()
     if tenant_id is not None:
         event.setdefault("tenant_id", tenant_id)

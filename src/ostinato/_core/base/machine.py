@@ -51,22 +51,22 @@ class Check(NamedTuple):
 
 
 def filled(column: str) -> Check:
-    """The column has a value: it is not null, and not the empty text."""
+    """Require that the column has a value: it is not null, and not the empty text."""
     return Check(column, "filled")
 
 
 def empty(column: str) -> Check:
-    """The column is null, or the empty text."""
+    """Require that the column is null, or the empty text."""
     return Check(column, "empty")
 
 
 def equals(column: str, value: Value) -> Check:
-    """The column has this value."""
+    """Require that the column has this value."""
     return Check(column, "=", value)
 
 
 def above(column: str, value: float) -> Check:
-    """The column is greater than this."""
+    """Require that the column is greater than this."""
     return Check(column, ">", value)
 
 
@@ -137,11 +137,11 @@ class Machine:
         return tuple(dict.fromkeys(transition.event for transition in self.transitions))
 
     def allowed(self, state: str) -> dict[str, str]:
-        """The events that a state allows, each with the state that it leads to."""
+        """Return the events that a state allows, each with the state that it leads to."""
         return {event: target for (source, event), target in self._targets.items() if source == state}
 
     def follow(self, state: str, event: str) -> str:
-        """The state that an event leads to; raises `IllegalTransition` when it is not listed."""
+        """Return the state that an event leads to; raises `IllegalTransition` when it is not listed."""
         try:
             return self._targets[state, event]
         except KeyError:
@@ -156,7 +156,7 @@ class Machine:
             ) from None
 
     def definition(self) -> str:
-        """The machine as JSON text, as `ostinato.install_machine` takes it."""
+        """Return the machine as JSON text, as `ostinato.install_machine` takes it."""
         document = {
             "name": self.name,
             "about": self.about,
@@ -184,7 +184,7 @@ class Machine:
         return json.dumps(document, ensure_ascii=False)
 
     def mermaid(self) -> str:
-        """The machine as a diagram: `stateDiagram-v2` of Mermaid."""
+        """Return the machine as a diagram: `stateDiagram-v2` of Mermaid."""
         names = {state: f"s{number}" for number, state in enumerate(self.states)}
         lines = [f'    state "{state}" as {name}' for state, name in names.items()]
         lines.append(f"    [*] --> {names[self.initial]}")

@@ -1,4 +1,4 @@
-"""The variable by which the processes that a worker's handlers start are known."""
+"""A variable of the environment marks the processes that a worker's handlers start."""
 
 MARK = "OF_OSTINATO_WORKER"
 """It is no setting: a command of Ostinato that a handler runs would refuse an unknown `OSTINATO_…`.

@@ -78,6 +78,12 @@ WEBHOOK_ATTEMPTS = Counter(
 )
 WEBHOOK_SECONDS = Histogram("ostinato_webhook_seconds", "Time that receivers of webhooks took to answer.")
 
+MESSAGES_TAKEN = Counter(
+    "ostinato_messages_taken_total",
+    "Messages taken from brokers: new ones, repeated ones, and ones that could not be read.",
+    ("intake", "outcome"),
+)
+
 ALERTS_FIRED = Counter("ostinato_alerts_fired_total", "Alerts that this process found to fire.", ("alert", "severity"))
 ALERTS_RESOLVED = Counter(
     "ostinato_alerts_resolved_total", "Alerts that this process found to be over.", ("alert", "severity")
@@ -194,14 +200,14 @@ class Recorder:
         self._sums[key] += value
 
     def value(self, metric: Metric, *labels: str) -> float:
-        """The count so far, the present value, or how many values were observed."""
+        """Return the count so far, the present value, or how many values were observed."""
         key = (metric, labels)
         if isinstance(metric, Histogram):
             return sum(self._buckets.get(key, ()))
         return self._values.get(key, 0)
 
     def series(self, metric: Metric) -> Iterator[tuple[Labels, list[int], float]]:
-        """Each label combination with its bucket counts and its sum, or its value."""
+        """Yield each label combination with its bucket counts and its sum, or its value."""
         # copies, because another thread may be recording
         for key, counts in self._buckets.copy().items():
             if key[0] is metric:

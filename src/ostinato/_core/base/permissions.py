@@ -16,7 +16,7 @@ class Permission:
     """What it allows, in a few words."""
 
     def allows(self, roles: frozenset[str]) -> bool:
-        """Whether the holder of these roles has it."""
+        """Return whether the holder of these roles has it."""
         return not roles.isdisjoint(self.roles)
 
     def check(self, roles: frozenset[str]) -> None:

@@ -18,7 +18,7 @@ class Collector(PrometheusCollector):
         self._metrics = tuple(metrics)
 
     def collect(self) -> Iterator[prometheus_client.Metric]:
-        """One family per declared metric, those that nothing was recorded for included."""
+        """Yield one family per declared metric, those that nothing was recorded for included."""
         for metric in self._metrics:
             yield self._family(metric)
 
@@ -50,7 +50,7 @@ class Collector(PrometheusCollector):
 
 
 def render(recorders: Iterable[Recorder], more: Iterable[Metric] = ()) -> bytes:
-    """The recorders as a page for Prometheus to scrape; `more`: metrics of applications."""
+    """Return the recorders as a page for Prometheus to scrape; `more`: metrics of applications."""
     registry = prometheus_client.CollectorRegistry(auto_describe=False)
     registry.register(Collector(recorders, (*METRICS, *more)))
     return prometheus_client.generate_latest(registry)

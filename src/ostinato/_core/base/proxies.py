@@ -40,12 +40,12 @@ class Proxies:
         return cls(tuple(found))
 
     def trusts(self, host: str) -> bool:
-        """Whether this is the address of a proxy of ours."""
+        """Return whether this is the address of a proxy of ours."""
         address = plain_address(host) if self.networks else None
         return address is not None and any(address in network for network in self.networks)
 
     def caller(self, peer: str, forwarded: Sequence[str]) -> str:
-        """The address of the caller: `peer` is who is connected, `forwarded` the header's values."""
+        """Return the address of the caller: `peer` is who is connected, `forwarded` the header's values."""
         if not self.trusts(peer):
             return peer
         found = peer
@@ -61,7 +61,7 @@ class Proxies:
 
 
 def plain_address(text: str) -> IPv4Address | IPv6Address | None:
-    """An address as proxies write it: with a port, in brackets, or IPv4 inside IPv6."""
+    """Return an address as proxies write it: with a port, in brackets, or IPv4 inside IPv6."""
     host = text.strip()
     if host.startswith("["):
         host = host[1:].partition("]")[0]

@@ -7,6 +7,7 @@ house test (`tests/house/test_patterns.py`) holds all patterns of the package to
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 MASK = "***"
 """The text that replaces a secret."""
@@ -32,6 +33,8 @@ _SECRET_TEXT = (
         r"(?:\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^\s&,;\"']+)",
         re.IGNORECASE,
     ),
+    # a link that opens something: one-time links of the console and of portals, presigned uploads
+    re.compile(r"([?&](?:ticket|x-amz-signature)=)[^\s&\"'<>]+", re.IGNORECASE),
     # Authorization: Bearer …
     re.compile(r"(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}", re.IGNORECASE),
     # keys whose issuers gave them a recognisable prefix
@@ -49,7 +52,7 @@ _SECRET_TEXT = (
 
 # A quick check that nearly every text passes: only the others are searched by each pattern.
 _SUSPECT = re.compile(
-    r"@|passw|secret|token|api[_-]?key|bearer|basic|whsec_|[sr]k_|gh[pousr]_|xox|akia|ost_|ostk_|private|\+\d",
+    r"@|passw|secret|token|api[_-]?key|bearer|basic|whsec_|[sr]k_|gh[pousr]_|xox|akia|ost_|ostk_|private|ticket=|amz-sig|\+\d",
     re.IGNORECASE,
 )
 
@@ -58,7 +61,7 @@ LONGEST_BROKEN_WORD = 512
 
 
 def opening(text: str, most: int) -> str:
-    """The start of a text that is still to be redacted, so that a long one costs no more.
+    """Return the start of a text that is still to be redacted, so that a long one costs no more.
 
     A secret that the cut splits could not be recognised: the word that it splits is left out.
     """
@@ -69,7 +72,7 @@ def opening(text: str, most: int) -> str:
 
 
 def ending(text: str, most: int) -> str:
-    """The end of a text that is still to be redacted, without the word that the cut splits."""
+    """Return the end of a text that is still to be redacted, without the word that the cut splits."""
     if len(text) <= most:
         return text
     cut = len(text) - most
@@ -79,7 +82,7 @@ def ending(text: str, most: int) -> str:
 
 
 def redact(text: str) -> str:
-    """The text with passwords, tokens, keys, mail addresses and telephone numbers masked."""
+    """Return the text with passwords, tokens, keys, mail addresses and telephone numbers masked."""
     if not _SUSPECT.search(text):
         return text
     for pattern in _SECRET_TEXT:
@@ -88,7 +91,7 @@ def redact(text: str) -> str:
 
 
 def redact_value(name: str, value: object) -> object:
-    """The value as it may be shown under this name; containers are searched as well.
+    """Return the value as it may be shown under this name; containers are searched as well.
 
     Numbers stay even under a secret's name: a fencing `token` is no secret.
     """
@@ -103,5 +106,6 @@ def redact_value(name: str, value: object) -> object:
     return value
 
 
+@lru_cache(maxsize=1024)  # nearly all names are those of our own lines
 def _is_private(name: str) -> bool:
     return bool(_SECRET_NAME.search(name) or _PERSONAL_NAME.fullmatch(name))

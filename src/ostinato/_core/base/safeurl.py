@@ -117,7 +117,7 @@ Allowed = tuple[Rule, ...]
 
 
 def parse(url: str, allowed: Allowed = ()) -> Target:
-    """The target of a URL; UnsafeAddress when the URL itself shows that it may not be called.
+    """Return the target of a URL; UnsafeAddress when the URL itself shows that it may not be called.
 
     A host that is a name must still be looked up: see `check_address`.
     """
@@ -160,7 +160,7 @@ def check_address(target: Target, address: Address | str, allowed: Allowed = ())
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one that anybody on the Internet reaches."""
+    """Return whether an address is one that anybody on the Internet reaches."""
     inner = _inner(address)
     if isinstance(inner, IPv4Address):
         return inner.is_global and not inner.is_multicast and not any(inner in network for network in _NOT_PUBLIC_4)
@@ -173,12 +173,12 @@ def is_public(address: Address) -> bool:
 
 
 def parse_allowed(text: str) -> Allowed:
-    """The list of an operator: entries separated by commas or blanks."""
+    """Return the list of an operator: entries separated by commas or blanks."""
     return tuple(_rule(entry) for entry in re.split(r"[,\s]+", text) if entry)
 
 
 def _inner(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address embeds, if it does."""
+    """Return the IPv4 address that an IPv6 address embeds, if it does."""
     if isinstance(address, IPv6Address) and (address in _MAPPED or address in _NAT64):
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address
@@ -280,5 +280,5 @@ def _unsafe(url: str, what: str) -> UnsafeAddress:
 
 
 def _shown(url: str) -> str:
-    """The start of a URL; what may be a secret stays out of errors."""
+    """Return the start of a URL; what may be a secret stays out of errors."""
     return "…" if "@" in url else url.partition("?")[0][:100]

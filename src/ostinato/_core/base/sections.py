@@ -70,7 +70,7 @@ class Section:
 
     @classmethod
     def _is_of_another(cls, name: str) -> bool:
-        """Whether a variable is that of an application whose name begins with this one's."""
+        """Return whether a variable is that of an application whose name begins with this one's."""
         longer = (other for other in app_names() if other.startswith(f"{cls.name}_"))
         return any(f"{cls.name}_{name}".startswith(f"{other}_") for other in longer)
 
@@ -103,12 +103,12 @@ def setting(
 
 
 def fields_of(cls: type) -> dict[str, Field]:
-    """The settings that a class declares, by name."""
+    """Return the settings that a class declares, by name."""
     return {field.name: field for field in dataclasses.fields(cls) if field.metadata}
 
 
 def read_file(file: Path | None = None, environ: Mapping[str, str] | None = None) -> tuple[Path, dict[str, Any]]:
-    """The settings file and what it says: the one named, OSTINATO_CONFIG's, or `ostinato.toml`."""
+    """Return the settings file and what it says: the one named, OSTINATO_CONFIG's, or `ostinato.toml`."""
     named = file or (os.environ if environ is None else environ).get(CONFIG)
     path = Path(named or FILE_NAME)
     if not named and not path.exists():
@@ -141,7 +141,7 @@ def from_table(
     others: Callable[[str], bool] = _none,
     near: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """What a table of the file says for the settings of a class; `others` names what is not its."""
+    """Return what a table of the file says for the settings of a class; `others` names what is not its."""
     types, fields = get_type_hints(cls), fields_of(cls)
     found = {}
     for name, value in table.items():
@@ -161,7 +161,7 @@ def from_environ(
     others: Callable[[str], bool] = _none,
     near: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """What the variables with a prefix say for the settings of a class; `others` as above."""
+    """Return what the variables with a prefix say for the settings of a class; `others` as above."""
     types, fields = get_type_hints(cls), fields_of(cls)
     found = {}
     for variable, text in around.items():
@@ -179,7 +179,7 @@ def from_environ(
 
 
 def unknown(cls: type, name: str, what: str, *, prefix: str = "", near: Iterable[str] = ()) -> SettingsError:
-    """A name that is not declared, and the nearest that is; `near`: other names to compare with."""
+    """Return a name that is not declared, and the nearest that is; `near`: other names to compare with."""
     fields = list(fields_of(cls))
     matches = difflib.get_close_matches(name, [*fields, *near], n=1, cutoff=0.5)
     nearest = matches[0] if matches else None
@@ -193,7 +193,7 @@ def unknown(cls: type, name: str, what: str, *, prefix: str = "", near: Iterable
 
 
 def _parsed(kind: object, text: str) -> object:
-    """The text of an environment variable as the type of the field, or as it is."""
+    """Return the text of an environment variable as the type of the field, or as it is."""
     if kind is bool and text.lower() in _TRUE + _FALSE:
         return text.lower() in _TRUE
     try:
@@ -207,7 +207,7 @@ def _parsed(kind: object, text: str) -> object:
 
 
 def checked(field: Field, kind: object, value: object, source: str) -> object:
-    """The value, if it has the type and range of the field."""
+    """Return the value, if it has the type and range of the field."""
     if value is None and kind == str | None:
         return None
     wanted: type = str if kind == str | None else kind  # type: ignore[assignment]
@@ -230,5 +230,5 @@ def _invalid(source: str, value: object, rule: str) -> SettingsError:
 
 
 def shown(value: object) -> str:
-    """A value as a message may show it."""
+    """Return a value as a message may show it."""
     return repr(redact(value) if isinstance(value, str) else value)

@@ -13,6 +13,7 @@ Nothing here is global: a command calls `load` once and hands the result down.
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_type_hints
@@ -46,9 +47,10 @@ S = TypeVar("S", bound=Section)
 _RESERVED: Final = ("test_", "bench_")
 _CONFIG: Final = CONFIG.removeprefix(ENV_PREFIX).lower()
 _DAY = 86_400.0
+_PREFIX: Final = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._~-]{0,99}){0,8}")
 
 
-SECRETS = frozenset({"secret_key", "oidc_client_secret"})
+SECRETS = frozenset({"secret_key", "oidc_client_secret", "rabbitmq_url", "nats_url", "kafka_url"})
 """Settings that are not shown."""
 
 
@@ -68,6 +70,10 @@ class Settings:
     )
     pooled: bool = setting(default=False, description="`database_url` leads to a transaction-mode pooler (PgBouncer).")
     data_dir: str = setting(".ostinato", "Folder of the embedded server.")
+    backup_dir: str | None = setting(None, "Folder of the backups, on another disk: `ostinato backup init` makes it.")
+    backup_url: str | None = setting(
+        None, "URL that backups and standbys use, of a role with REPLICATION, direct. Unset: `admin_url`."
+    )
     secret_key: str | None = setting(
         None, "Keys that seal secrets at rest, the newest first: `ostinato secrets new-key` makes one."
     )
@@ -141,6 +147,11 @@ class Settings:
         "Proxies whose X-Forwarded-For the API believes: networks or addresses, such as `10.1.0.0/16,"
         " 127.0.0.1`. Empty: none, and a caller is who is connected.",
     )
+    api_path_prefix: str = setting(
+        "",
+        "Path below which a proxy shows the API and the console, such as `/ostinato`; whether it takes the prefix"
+        " away before it passes a request on does not matter.",
+    )
     api_metrics_host: str = setting("127.0.0.1", "Address that the API's metrics page listens on.")
     api_metrics_port: int = setting(
         9464, "Port of the API's metrics page; the next free one from there on. 0: no page.", low=0, high=65_535
@@ -157,6 +168,21 @@ class Settings:
     )
     oidc_tenant_claim: str = setting("tenant", "Claim of a token that names the tenant.")
     oidc_roles_claim: str = setting("roles", "Claim of a token that lists the roles.")
+    rabbitmq_url: str | None = setting(
+        None, "RabbitMQ that events are relayed to and messages come from: amqp://user:password@host/, or amqps://."
+    )
+    nats_url: str | None = setting(
+        None, "NATS, with JetStream: nats://host:4222 or tls://host:4222; several addresses by commas."
+    )
+    nats_credentials_file: str | None = setting(None, "File with the credentials of a NATS user (JWT and seed).")
+    kafka_url: str | None = setting(
+        None, "Kafka: kafka://host:9092,other:9092, or kafkas://user:password@host:9093 with TLS and SASL."
+    )
+    cloudevents_source: str | None = setting(
+        None,
+        "What stands before the producer in the source of events that are relayed, such as //eu-1.example."
+        " Installations that share a broker need one each, because events of both have the same ids.",
+    )
     metrics_port: int = setting(
         0, "Port of a worker's metrics page; the next free one from there on. 0: no page.", low=0, high=65_535
     )
@@ -193,22 +219,38 @@ class Settings:
         return f"Settings({values})"
 
     def section(self, of: type[S]) -> S:
-        """The settings of an application: read when they are first asked for, then kept.
+        """Return the settings of an application: read when they are first asked for, then kept.
 
-        Whoever has these settings hands them down, so that a process reads its own once:
+        The code that has these settings hands them down, so that a process reads its own once:
         `ctx.settings(Billing)` in a handler, `caller.settings(Billing)` in a route.
         """
         found: S | None = self._sections.get(of)
         if found is None:
             environ, file = self._source
-            found = self._sections[of] = of.load(environ=environ, file=file)
+            loaded = of.load(environ=environ, file=file)
+            found = self._sections[of] = dataclasses.replace(loaded, **self._in_data_folder(loaded))  # type: ignore[type-var]  # every section is one
         return found
+
+    def _in_data_folder(self, loaded: Section) -> dict[str, str]:
+        """Return where files go whose default is below `.ostinato`: into the data folder that is in use.
+
+        One that stands at the default's own place, and not there, stays: it was made before.
+        """
+        usual = declared()["data_dir"].default
+        moved = {}
+        for name, field in fields_of(type(loaded)).items():
+            value = getattr(loaded, name)
+            if isinstance(value, str) and value == field.default and value.startswith(f"{usual}/"):
+                there = Path(self.data_dir) / value.removeprefix(f"{usual}/")
+                if there.expanduser().exists() or not Path(value).exists():
+                    moved[name] = str(there)
+        return moved
 
     @property
     def vault(self) -> Vault:
         """What seals and opens secrets in this process: made when it is first asked for, then kept.
 
-        Whoever has these settings hands it down: `ctx.vault` in a handler, `caller.vault` in a
+        The code that has these settings hands it down: `ctx.vault` in a handler, `caller.vault` in a
         route, `cli.settings.vault` in a command.
         """
         of = (Vault, self.secret_key, self.secret_key_file, self.data_dir)
@@ -232,18 +274,18 @@ class _Owners:
         return iter(sorted(self._names))
 
     def has(self, name: str) -> bool:
-        """Whether a table of the file is that of an application."""
+        """Return whether a table of the file is that of an application."""
         return name in list(self)
 
     def has_variable(self, name: str) -> bool:
-        """Whether a variable, without its prefix, is that of an application, or no setting."""
+        """Return whether a variable, without its prefix, is that of an application, or no setting."""
         if name == _CONFIG or name.startswith(_RESERVED):
             return True
         return any(name.startswith(f"{owner}_") for owner in self)
 
 
 def declared() -> "dict[str, dataclasses.Field[Any]]":
-    """The settings as they are declared, by name."""
+    """Return the settings as they are declared, by name."""
     return fields_of(Settings)
 
 
@@ -254,7 +296,7 @@ def load(
     file: Path | None = None,
     apps: Callable[[], Iterable[str]] = tuple,
 ) -> Settings:
-    """The settings of this process, from file, environment and flags (None: flag not given).
+    """Return the settings of this process, from file, environment and flags (None: flag not given).
 
     `file` must exist when it is named; otherwise `ostinato.toml` of the working directory is
     read if there is one. What belongs to an application is left to it: to one that is installed,
@@ -289,6 +331,10 @@ def _check_pairs(settings: Settings) -> None:
             parse(getattr(settings, name))
         except InvalidInput as error:
             raise SettingsError(f"{name}: {error.message}", hint=error.hint) from None
+    if not _PREFIX.fullmatch(settings.api_path_prefix):
+        raise SettingsError(
+            f"api_path_prefix {settings.api_path_prefix!r} is no path", hint="Write it as /ostinato, or leave it out."
+        )
     if settings.pooled and settings.database_url is None:
         raise SettingsError(
             "pooled is set, but database_url is not: the embedded server has no pooler",

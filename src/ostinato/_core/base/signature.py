@@ -37,7 +37,7 @@ class BoundedError(TypedDict):
 
 
 def error_signature(type_name: str, message: str) -> str:
-    """One line that is the same for every occurrence of the same error.
+    """Return one line that is the same for every occurrence of the same error.
 
     >>> error_signature("KeyError", "no row 4711 in 'invoices'")
     'KeyError: no row <n> in <text>'
@@ -50,7 +50,7 @@ def error_signature(type_name: str, message: str) -> str:
 
 
 def bounded_error(exc: BaseException, limit: int = 8192) -> BoundedError:
-    """The exception as plain text of at most `limit` characters in all, fit to be stored.
+    """Return the exception as plain text of at most `limit` characters in all, fit to be stored.
 
     The traceback keeps its head (where it was called from) and its tail (where it broke);
     secrets that are recognisable as such are masked.
@@ -65,7 +65,7 @@ def bounded_error(exc: BaseException, limit: int = 8192) -> BoundedError:
 
 
 def storable(text: str) -> str:
-    """The text with NUL and lone surrogates escaped, which PostgreSQL cannot store."""
+    """Return the text with NUL and lone surrogates escaped, which PostgreSQL cannot store."""
     return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
 
 

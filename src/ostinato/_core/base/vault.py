@@ -74,7 +74,7 @@ class Secret:
     """
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:  # noqa: ANN401 - pydantic's
-        """The JSON schema of the argument, as OpenAPI marks a password."""
+        """Return the JSON schema of the argument, as OpenAPI marks a password."""
         return handler(core) | {"format": "password", "writeOnly": True}
 
 
@@ -92,7 +92,7 @@ class SealedColumn:
     bound_to: tuple[str, ...] = ("tenant_id",)
 
     def purpose(self, *values: object) -> str:
-        """The purpose of a value, from the values of the columns that it is bound to."""
+        """Return the purpose of a value, from the values of the columns that it is bound to."""
         if len(values) != len(self.bound_to):
             raise InvalidInput(
                 f"{self.table}.{self.column} is bound to {', '.join(self.bound_to) or 'nothing'},"
@@ -103,29 +103,29 @@ class SealedColumn:
 
 
 def purpose(*parts: str) -> str:
-    """What a value is for: the parts in order, written so that no two lists of parts are the same."""
+    """Return what a value is for: the parts in order, written so that no two lists of parts are the same."""
     return "/".join(quote(part, safe="") for part in parts)
 
 
 def is_sealed(text: str) -> bool:
-    """Whether a text has the form of a sealed value."""
+    """Return whether a text has the form of a sealed value."""
     return _SEALED.fullmatch(text) is not None
 
 
 def key_id_of(sealed: str) -> str:
-    """The id of the key that a sealed value names."""
+    """Return the id of the key that a sealed value names."""
     if not is_sealed(sealed):
         raise SecretTampered("the value does not have the form of a sealed one", form=f"{VERSION}:<key id>:<base64>")
     return sealed.split(":", 2)[1]
 
 
 def new_key() -> str:
-    """A new secret key, as the setting and the file hold it."""
+    """Return a new secret key, as the setting and the file hold it."""
     return KEY_PREFIX + base64.urlsafe_b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii").rstrip("=")
 
 
 def parse_keys(text: str, source: str) -> tuple[Key, ...]:
-    """The keys of a text, the newest first: between blanks, commas or lines; `#` begins a comment."""
+    """Return the keys of a text, the newest first: between blanks, commas or lines; `#` begins a comment."""
     lines = (line.partition("#")[0] for line in text.splitlines())
     words = [word for line in lines for word in _BETWEEN.split(line) if word]
     if len(words) > MOST_KEYS:
@@ -135,7 +135,7 @@ def parse_keys(text: str, source: str) -> tuple[Key, ...]:
 
 
 def key_path(settings: "Settings") -> Path:
-    """The file that the keys are read from, unless the setting `secret_key` holds them."""
+    """Return the file that the keys are read from, unless the setting `secret_key` holds them."""
     return Path(settings.secret_key_file or Path(settings.data_dir) / KEY_FILE).expanduser()
 
 
@@ -184,7 +184,7 @@ class Vault:
 
     @classmethod
     def load(cls, settings: "Settings") -> "Vault":
-        """The vault of some settings. `settings.vault` is made once and kept."""
+        """Return the vault of some settings. `settings.vault` is made once and kept."""
         if settings.secret_key is not None:
             return cls(parse_keys(settings.secret_key, "secret_key"))
         return cls(file=key_path(settings))
@@ -195,7 +195,7 @@ class Vault:
         return tuple(self._now())
 
     def seal(self, text: str, *, purpose: str) -> str:
-        """The text encrypted with the newest key, for one purpose."""
+        """Return the text encrypted with the newest key, for one purpose."""
         keys = self._now()
         if not keys:
             raise self._no_key()
@@ -206,7 +206,7 @@ class Vault:
         return f"{VERSION}:{key.id}:{body}"
 
     def open(self, sealed: str, *, purpose: str) -> str:
-        """The text of a value that was sealed for this purpose; otherwise an error of `SecretRefused`."""
+        """Return the text of a value that was sealed for this purpose; otherwise an error of `SecretRefused`."""
         key_id = key_id_of(sealed)
         keys = self._now()
         if not keys:
@@ -227,11 +227,11 @@ class Vault:
             raise _tampered(key_id) from None
 
     def is_newest(self, sealed: str) -> bool:
-        """Whether a value is sealed, and with the newest key."""
+        """Return whether a value is sealed, and with the newest key."""
         return is_sealed(sealed) and key_id_of(sealed) == next(iter(self._now()), None)
 
     def _now(self) -> dict[str, Key]:
-        """The keys, read again when the file has changed."""
+        """Return the keys, read again when the file has changed."""
         if self._file is None:
             return self._keys
         try:
@@ -250,7 +250,7 @@ class Vault:
 
 
 def _read(path: Path) -> tuple[Key, ...]:
-    """The keys of a file that only its owner may read."""
+    """Return the keys of a file that only its owner may read."""
     try:
         handle = os.open(path, os.O_RDONLY)
         with os.fdopen(handle, encoding="utf-8") as file:
@@ -270,7 +270,7 @@ def _read(path: Path) -> tuple[Key, ...]:
 
 
 def _key(word: str, place: int, source: str) -> Key:
-    """One key. An error shows its place, never the key."""
+    """Return one key. An error shows its place, never the key."""
     try:
         raw = base64.b64decode(_padded(word.removeprefix(KEY_PREFIX)), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
@@ -292,7 +292,7 @@ def _message_key(key: Key, salt: bytes) -> bytes:
 
 
 def _aes() -> "type[AESGCM]":
-    """The cipher; its library is an extra, and imported only by a process that has secrets."""
+    """Return the cipher; its library is an extra, and imported only by a process that has secrets."""
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
     except ImportError:

@@ -53,7 +53,7 @@ class Verified(NamedTuple):
 
 
 def make_secret(key: bytes) -> str:
-    """A secret as it is handed to people, from random bytes."""
+    """Return a secret as it is handed to people, from random bytes."""
     _check_key(key)
     return SECRET_PREFIX + base64.b64encode(key).decode("ascii")
 
@@ -66,12 +66,12 @@ def check_secret(secret: str) -> None:
 
 
 def hint_of(secret: str) -> str:
-    """The end of a secret: enough to distinguish two, too little to sign with."""
+    """Return the end of a secret: enough to distinguish two, too little to sign with."""
     return secret.rstrip("=")[-HINT_LENGTH:]
 
 
 def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
-    """One signature, such as `v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=`."""
+    """Return one signature, such as `v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=`."""
     if not _ID.fullmatch(message_id) or not _TIMESTAMP.fullmatch(str(timestamp)):
         raise InvalidInput(
             f"a message {message_id!r} of {timestamp!r} cannot be signed",
@@ -83,7 +83,7 @@ def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
 
 
 def signed_headers(message_id: str, timestamp: int, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
-    """The three headers of a message, with a signature for each secret."""
+    """Return the three headers of a message, with a signature for each secret."""
     if not 1 <= len(secrets) <= MOST_SECRETS:
         raise InvalidInput(
             f"a message is signed with 1 to {MOST_SECRETS} secrets, not {len(secrets)}",
@@ -104,7 +104,7 @@ def verify(
     *,
     now: float,
 ) -> Verified:
-    """The id and time of a message that one of the secrets signed, not too long ago.
+    """Return the id and time of a message that one of the secrets signed, not too long ago.
 
     Raises `HeaderMissing`, `TimestampRefused` or `SignatureMismatch`, all `SignatureRefused`. To
     refuse a message that came before, use `engine.webhooks.receive`.
@@ -132,7 +132,7 @@ def verify(
 
 
 def _read(headers: Mapping[str, str]) -> tuple[str, str, list[bytes]]:
-    """The three headers; names in any case, each once."""
+    """Return the three headers; names in any case, each once."""
     found: dict[str, str] = {}
     for name, value in headers.items():
         key = name.lower()
@@ -149,7 +149,7 @@ def _read(headers: Mapping[str, str]) -> tuple[str, str, list[bytes]]:
 
 
 def _signatures(header: str) -> list[bytes]:
-    """The signatures of our version that can be read; others are for other receivers."""
+    """Return the signatures of our version that can be read; others are for other receivers."""
     found = []
     for part in header.split(" ")[:MOST_SIGNATURES]:
         version, _, text = part.partition(",")
@@ -162,7 +162,7 @@ def _signatures(header: str) -> list[bytes]:
 
 
 def _any_equal(expected: Sequence[bytes], given: Sequence[bytes]) -> bool:
-    """Whether any two are equal; all are compared, so that the time reveals nothing."""
+    """Return whether any two are equal; all are compared, so that the time reveals nothing."""
     equal = False
     for ours in expected:
         for theirs in given:
@@ -176,7 +176,7 @@ def _mac(key: bytes, message_id: str, timestamp: str, body: bytes) -> bytes:
 
 
 def _key(secret: str) -> bytes:
-    """The bytes of a secret. An error never shows it."""
+    """Return the bytes of a secret. An error never shows it."""
     text = secret.removeprefix(SECRET_PREFIX)
     try:
         key = base64.b64decode(text, validate=True)

@@ -19,7 +19,7 @@ def texts(values: Iterable[str]) -> str:
 
 
 def texts_or_nulls(values: Iterable[str | None]) -> str:
-    """As `texts`, where some may be missing."""
+    """Write an array as `texts` does, where some may be missing."""
     escaped = [
         "NULL" if value is None else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values
     ]

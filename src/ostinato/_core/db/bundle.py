@@ -58,7 +58,7 @@ class Component:
 
     @classmethod
     def of(cls, name: str, package: str, *schemas: str) -> "Component":
-        """The component whose files are in the folder `sql` of a package."""
+        """Return the component whose files are in the folder `sql` of a package."""
         return cls(name, files(package).joinpath("sql"), schemas or ("ostinato",))
 
     @cached_property
@@ -104,11 +104,11 @@ class Component:
         return _sha256([self.functions, self.views, self.grants])
 
     def statements(self) -> list[str]:
-        """The statements that create the functions, each as `create or replace`."""
+        """Return the statements that create the functions, each as `create or replace`."""
         return [replacing(text) for text in split(self.functions)]
 
     def script(self) -> str:
-        """The same statements as one text."""
+        """Return the same statements as one text."""
         return ";\n".join(self.statements())
 
     def _listed(self, folder: str) -> list[Traversable]:
@@ -124,7 +124,7 @@ class Component:
 
 
 def replacing(text: str) -> str:
-    """A `create function` as `create or replace function`.
+    """Return a `create function` as `create or replace function`.
 
     A replaced function keeps its identity, so a caller that has just planned its call finds it.
     """
@@ -132,7 +132,7 @@ def replacing(text: str) -> str:
 
 
 def function_name(text: str) -> str | None:
-    """The name of the function that a statement creates, None when it creates none."""
+    """Return the name of the function that a statement creates, None when it creates none."""
     match = CREATE.match(text)
     return match["name"] if match else None
 

@@ -12,7 +12,7 @@ and the connection is closed, because its state is unknown.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -67,7 +67,7 @@ async def call_as(
     _loads: Loads | None = None,
     **params: object,
 ) -> list[R]:
-    """As `call`, with each row made by a row factory of psycopg, such as `class_row(Job)`.
+    """Call a function as `call` does, with each row made by a row factory of psycopg, such as `class_row(Job)`.
 
     `_loads` reads the JSON in them; None means the connection's own loader.
     """
@@ -151,7 +151,7 @@ async def call_one(
     _seconds: float = CALL_SECONDS,
     **params: object,
 ) -> TupleRow:
-    """As `call`, for a function that returns exactly one row."""
+    """Call a function that returns exactly one row."""
     found = await call(conn, function, _read=_read, _seconds=_seconds, **params)
     if len(found) != 1:
         raise NotFound(f"ostinato.{function} returned {len(found)} rows instead of one.", function=function)
@@ -167,7 +167,7 @@ async def call_value(
     _seconds: float = CALL_SECONDS,
     **params: object,
 ) -> Any:  # noqa: ANN401 - what SQL returns is known to the caller
-    """As `call`, for a function that returns one value."""
+    """Call a function that returns one value."""
     return (await call_one(conn, function, _read=_read, _seconds=_seconds, **params))[0]
 
 
@@ -183,19 +183,23 @@ def call_now(conn: psycopg.Connection[Any], function: str, /, **params: object) 
 
 @lru_cache(maxsize=1024)
 def text_of(function: str, names: tuple[str, ...]) -> bytes:
-    """The text of a call: `select * from ostinato.f(a => %(a)s, b => %(b)s)`."""
-    _check(function, names)
+    """Return the text of a call: `select * from ostinato.f(a => %(a)s, b => %(b)s)`.
+
+    A function of an application has its schema in its name, `billing.accept`.
+    """
+    schema, _, name_of = function.rpartition(".")
+    _check(schema or "ostinato", name_of, *names)
     arguments = [sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in names]
     composed = sql.SQL("select * from {}({})").format(
-        sql.Identifier("ostinato", function), sql.SQL(", ").join(arguments)
+        sql.Identifier(schema or "ostinato", name_of), sql.SQL(", ").join(arguments)
     )
     return composed.as_bytes(None)
 
 
 @lru_cache(maxsize=64)
 def numbered_text_of(function: str, names: tuple[str, ...]) -> str:
-    """The same with numbered parameters, as asyncpg takes them: `select * from ostinato.f(a => $1, b => $2)`."""
-    _check(function, names)
+    """Return the same with numbered parameters, as asyncpg takes them: `select * from ostinato.f(a => $1, b => $2)`."""
+    _check(function, *names)
     arguments = [sql.SQL("{} => ${}").format(sql.Identifier(name), sql.Literal(n)) for n, name in enumerate(names, 1)]
     composed = sql.SQL("select * from {}({})").format(
         sql.Identifier("ostinato", function), sql.SQL(", ").join(arguments)
@@ -203,8 +207,8 @@ def numbered_text_of(function: str, names: tuple[str, ...]) -> str:
     return composed.as_string(None)
 
 
-def _check(function: str, names: Sequence[str]) -> None:
-    for name in (function, *names):
+def _check(*names: str) -> None:
+    for name in names:
         if not IDENTIFIER.fullmatch(name):
             raise InvalidInput(
                 f"{name!r} cannot be the name of a function or parameter.",

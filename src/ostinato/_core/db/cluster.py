@@ -89,7 +89,7 @@ class Cluster:
 
     @classmethod
     def at(cls, data_dir: Path, folder_of_binaries: Path | None = None) -> "Cluster":
-        """The cluster of a data folder; creates the folder if it is missing, not the cluster."""
+        """Return the cluster of a data folder; creates the folder if it is missing, not the cluster."""
         data_dir = usable_folder(data_dir)
         folder = folder_of_binaries or binaries.embedded()
         user = server_user(data_dir / "postgres")
@@ -193,14 +193,14 @@ class Cluster:
         )
 
     def pid_file(self) -> list[str]:
-        """The lines of postmaster.pid: pid, folder, start, port, socket folder, …; [] if none."""
+        """Return the lines of postmaster.pid: pid, folder, start, port, socket folder, …; [] if none."""
         try:
             return (self.pgdata / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
             return []
 
     def pid(self) -> int | None:
-        """The process id of the server, if it is alive and serves this folder."""
+        """Return the process id of the server, if it is alive and serves this folder."""
         import psutil  # type: ignore[import-untyped]  # noqa: PLC0415  # only for a server here
 
         lines = self.pid_file()
@@ -220,7 +220,7 @@ class Cluster:
         return pid if same else None
 
     def answers(self) -> bool:
-        """Whether something accepts connections on the socket named in postmaster.pid.
+        """Return whether something accepts connections on the socket named in postmaster.pid.
 
         Used beside `pid()` because a server in another container, on a shared folder, has a
         process id that means nothing here.
@@ -236,7 +236,7 @@ class Cluster:
         return True
 
     def socket_dir(self) -> Path | None:
-        """The folder of the running server's socket."""
+        """Return the folder of the running server's socket."""
         lines = self.pid_file()
         return Path(lines[4]) if len(lines) > 4 and lines[4] else None  # noqa: PLR2004 - fifth line
 
@@ -250,11 +250,11 @@ class Cluster:
         (self.pgdata / "postmaster.pid").unlink(missing_ok=True)
 
     def log_size(self) -> int:
-        """The size of the server's log; later messages are written behind it."""
+        """Return the size of the server's log; later messages are written behind it."""
         return self.log_path.stat().st_size if self.log_path.exists() else 0
 
     def log_tail(self, since: int = 0, lines: int = 12) -> str:
-        """The last lines of the server's log, written after it had the size `since`."""
+        """Return the last lines of the server's log, written after it had the size `since`."""
         size = self.log_size()
         if size == 0:
             return ""
@@ -276,7 +276,7 @@ class Cluster:
             )
 
     def explain(self, what: str, said: str) -> EmbeddedError:
-        """The error for a program that failed, from its output and the server's log."""
+        """Return the error for a program that failed, from its output and the server's log."""
         values = {"folder": str(self.data_dir), "log": str(self.log_path)}
         if "No space left on device" in said or "Disk quota exceeded" in said:
             free = shutil.disk_usage(self.data_dir).free
@@ -310,7 +310,7 @@ class Cluster:
             os.chown(path, self.user.uid, self.user.gid)
 
     def _socket_dir(self) -> Path:
-        """A folder that only the server's user (and root) can enter, with a short enough path."""
+        """Return a folder that only the server's user (and root) can enter, with a short enough path."""
         name = f"ostinato-{hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()[:12]}"
         runtime = os.environ.get("XDG_RUNTIME_DIR", "")
         if os.geteuid() == 0 or not runtime:
@@ -351,7 +351,7 @@ class Cluster:
 
 
 def usable_folder(data_dir: Path) -> Path:
-    """The absolute path of the data folder: created if missing, and checked to be writable."""
+    """Return the absolute path of the data folder: created if missing, and checked to be writable."""
     try:
         data_dir = data_dir.expanduser().resolve()
         if len(os.fsencode(data_dir)) > LONGEST_FOLDER:

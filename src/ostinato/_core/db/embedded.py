@@ -106,7 +106,7 @@ class Server:
         return self.cluster.major
 
     def urls(self, database: str = DATABASE) -> Urls:
-        """The addresses of one of the server's databases."""
+        """Return the addresses of one of the server's databases."""
         roles = (SUPERUSER, *ROLES)
         return Urls(*(_url(self.cluster, role, database) for role in roles))
 
@@ -122,9 +122,15 @@ class Server:
             conn.execute(_named("drop_database", name=sql.Identifier(name)))
 
     def has_database(self, name: str) -> bool:
-        """Whether a database of that name exists."""
+        """Return whether a database of that name exists."""
         with _admin(self.cluster) as conn:
             return _exists(conn, name)
+
+    def forget_durability(self) -> None:
+        """Wait for no disk any more: for a server of tests, whose data is worth nothing after a crash."""
+        with _admin(self.cluster) as conn:
+            for block in ("forget_fsync", "forget_pages", "reload_settings"):
+                conn.execute(_named(block))
 
     def rename_database(self, name: str, to: str) -> bool:
         """Rename a database that has no connections; False if the new name is taken."""

@@ -39,7 +39,7 @@ class Lender(Protocol):
     """Something that lends connections: a `Client`, a tenant's client, or a pool."""
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A connection on which each call is committed at once."""
+        """Return a connection on which each call is committed at once."""
 
 
 class Asyncpg(Protocol):
@@ -49,7 +49,7 @@ class Asyncpg(Protocol):
         """Run a statement and return its rows."""
 
     def is_in_transaction(self) -> bool:
-        """Whether a transaction is open."""
+        """Return whether a transaction is open."""
 
 
 class DjangoConnection(Protocol):
@@ -107,7 +107,7 @@ def texts_for(conn: object, values: list[str]) -> str | list[str]:
 
 
 def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-    """The connection of the caller's transaction, or one that is lent."""
+    """Return the connection of the caller's transaction, or one that is lent."""
     if isinstance(to, AsyncConnection):
         return nullcontext(to)
     if _is_of(to, "sqlalchemy"):
@@ -122,7 +122,7 @@ def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any
 
 
 def sync_connection_of(to: SyncTarget) -> psycopg.Connection[Any]:
-    """The connection of the caller's transaction."""
+    """Return the connection of the caller's transaction."""
     if isinstance(to, psycopg.Connection):
         return to
     driver: object = None

@@ -87,6 +87,7 @@ class ThreadGuard(_Seen):
     def __init__(self, conn: psycopg.Connection[Any], seconds: float = CALL_SECONDS) -> None:
         super().__init__()
         self._conn = conn
+        self.seconds = seconds
         self._over = False
         self._lock = threading.Lock()
         self._timer = threading.Timer(seconds, self._expire)
@@ -113,7 +114,7 @@ class ThreadGuard(_Seen):
 
 
 def can_only_read(conn: BaseConnection[Any]) -> bool:
-    """Whether the server has said that it can only read by now, as a demoted primary does.
+    """Return whether the server has said that it can only read by now, as a demoted primary does.
 
     What only looks for work gets no error there, and would look for ever.
     """
@@ -121,7 +122,7 @@ def can_only_read(conn: BaseConnection[Any]) -> bool:
 
 
 def is_open(conn: BaseConnection[Any]) -> bool:
-    """Whether an idle connection is still open, as far as this side knows. Costs no round trip.
+    """Return whether an idle connection is still open, as far as this side knows. Costs no round trip.
 
     Called before something is sent, to distinguish a server that went away earlier from one
     that went away in the middle of a commit.

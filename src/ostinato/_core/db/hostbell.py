@@ -57,7 +57,7 @@ class Member:
             self.sock.sendall(json.dumps([what, value]).encode() + b"\n")
 
     def receive(self) -> list[tuple[str, object]]:
-        """The messages that arrived; OSError when the other side is gone or sent garbage."""
+        """Return the messages that arrived; OSError when the other side is gone or sent garbage."""
         assert self.sock is not None  # noqa: S101 - only sockets are read
         data = self.sock.recv(LONGEST_LINE)
         if not data:
@@ -101,7 +101,7 @@ class HostBell:
         return self._server is None and self._leader is None
 
     def filenos(self) -> list[int]:
-        """The sockets to wait on; pass the readable ones to `handle`."""
+        """Return the sockets to wait on; pass the readable ones to `handle`."""
         sockets = [self._server, *(member.sock for member in self._members)]
         sockets.append(self._leader.sock if self._leader else None)
         return [sock.fileno() for sock in sockets if sock is not None]
@@ -244,14 +244,14 @@ def _fileno(member: Member) -> int | None:
 
 
 def database_identity(url: str, channel: str) -> str:
-    """A short name for a database and a channel, the same in all processes with the same URL."""
+    """Return a short name for a database and a channel, the same in all processes with the same URL."""
     given = conninfo_to_dict(url)
     parts = [str(given.get(key) or "") for key in ("host", "hostaddr", "port", "dbname")]
     return hashlib.sha256("\x1f".join([*parts, channel]).encode()).hexdigest()[:16]
 
 
 def runtime_folder() -> Path:
-    """A folder for sockets that only this user can enter."""
+    """Return a folder for sockets that only this user can enter."""
     base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
     folder = Path(base, f"ostinato-{os.geteuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)

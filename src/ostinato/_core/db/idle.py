@@ -20,13 +20,13 @@ async def limit_idle(conn: AsyncConnection[Any], seconds: float) -> None:
 
 
 def limit_idle_now(conn: psycopg.Connection[Any], seconds: float) -> None:
-    """As `limit_idle`, on a synchronous connection."""
+    """Limit idle time as `limit_idle` does, on a synchronous connection."""
     if seconds:
         conn.execute(*_limit(seconds))
 
 
 def lost(conn: AsyncConnection[Any], before: str) -> OstinatoError:
-    """The error for a connection that was found closed before something was sent."""
+    """Return the error for a connection that was found closed before something was sent."""
     if getattr(conn, "farewell", None) == IDLE:
         return left_idle()
     return DatabaseUnavailable(f"The connection was lost before {before}.", hint="Run the whole transaction again.")

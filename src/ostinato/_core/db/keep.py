@@ -21,7 +21,7 @@ class Keeper:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """The connection, in autocommit."""
+        """Yield the connection, in autocommit."""
         if self._conn is None or not is_open(self._conn) or self._pool.is_demoted(self._conn):
             await self.release()
             loan = self._pool.connection()

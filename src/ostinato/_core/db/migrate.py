@@ -86,7 +86,7 @@ async def migrate(url: str, components: Sequence[Component], *, wait_seconds: fl
 async def apply(
     conn: AsyncConnection[Any], components: Sequence[Component], *, wait_seconds: float = WAIT_SECONDS
 ) -> list[str]:
-    """As `migrate`, on a connection in autocommit."""
+    """Migrate as `migrate` does, on a connection in autocommit."""
     await ensure_roles(conn)
     patiently = partial(_patiently, conn, time.monotonic() + wait_seconds)
     done: list[str] = []
@@ -105,7 +105,7 @@ async def apply(
 
 
 async def status(conn: AsyncConnection[Any], components: Sequence[Component]) -> Status:
-    """What is applied, what is pending, and whether the functions are those of this release."""
+    """Return what is applied, what is pending, and whether the functions are those of this release."""
     parts = []
     for component in components:
         lines = await record.read(conn, component.name)
@@ -126,7 +126,7 @@ async def status(conn: AsyncConnection[Any], components: Sequence[Component]) ->
 
 
 async def contract(conn: AsyncConnection[Any]) -> tuple[int, int] | None:
-    """The contract that the schema speaks and the oldest that it serves; None: not migrated."""
+    """Return the contract that the schema speaks and the oldest that it serves; None: not migrated."""
     try:
         current, oldest = await call_one(conn, "contract", _read=True)
     except NotConfigured:

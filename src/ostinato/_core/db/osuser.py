@@ -46,7 +46,7 @@ class OsUser:
 
 
 def myself() -> OsUser:
-    """The user that this process runs as."""
+    """Return the user that this process runs as."""
     return _by_id(os.geteuid())
 
 
@@ -63,7 +63,7 @@ def _by_id(uid: int) -> OsUser:
 
 
 def server_user(pgdata: Path) -> OsUser:
-    """The user to run the server as.
+    """Return the user to run the server as.
 
     It is the owner of the server's files; before there are any, ourselves; and when that would
     be root, a user made for the purpose.

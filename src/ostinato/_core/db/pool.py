@@ -8,8 +8,8 @@ trip (`guard.py`) notices a frozen server.
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import Any, Self, TypeVar
 
 import psycopg
@@ -24,7 +24,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from ostinato._core.base.errors import CommitUnknown, NotConfigured
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.vault import Vault
-from ostinato._core.db.guard import CALL_SECONDS, Guard, can_only_read, is_open
+from ostinato._core.db.guard import CALL_SECONDS, Guard, ThreadGuard, can_only_read, is_open
 from ostinato._core.db.idle import lost
 from ostinato._core.db.limit import StatementLimit, limited
 from ostinato._core.db.sqlstate import belongs_to_us, is_lost, translate, translated
@@ -84,7 +84,7 @@ class Connection(AsyncConnection[TupleRow]):
 
 
 def conninfo(url: str, role: str = "client") -> str:
-    """The connection string for a URL, with our defaults for what it does not set."""
+    """Return the connection string for a URL, with our defaults for what it does not set."""
     try:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
@@ -177,7 +177,7 @@ class Pool:
         return await self._spare() or await self._take(seconds)
 
     async def _spare(self) -> Connection | None:
-        """A connection that was returned just now, if any: cheaper than going through the pool."""
+        """Return a connection that was returned just now, if any: cheaper than going through the pool."""
         while self._spares:
             conn = self._spares.pop()
             try:
@@ -201,7 +201,7 @@ class Pool:
             await self._pool.putconn(conn)
 
     def is_demoted(self, conn: Connection) -> bool:
-        """Whether its server can only read by now, and another host may be the primary."""
+        """Return whether its server can only read by now, and another host may be the primary."""
         return self._several and can_only_read(conn)
 
     async def _take(self, seconds: float) -> Connection:
@@ -283,7 +283,7 @@ class Loan(AbstractAsyncContextManager[Connection]):
 async def transaction(
     source: Pool | AsyncConnection[Any], *, seconds: float = CALL_SECONDS, statement_seconds: float | None = None
 ) -> AsyncIterator[AsyncConnection[Any]]:
-    """A transaction on a connection, or on one lent by a pool.
+    """Open a transaction on a connection, or on one lent by a pool.
 
     It is committed at the end of the block. When the block raises, it is rolled back. When the
     connection breaks or stays silent before the commit is sent, `DatabaseUnavailable`; after
@@ -324,19 +324,25 @@ async def _commit(conn: AsyncConnection[Any], block: AbstractAsyncContextManager
         with contextlib.suppress(psycopg.Error):
             await block.__aexit__(None, None, None)
         raise lost(conn, "the commit: nothing was changed")
-    with Guard(conn, seconds) as guard:
-        try:
-            await block.__aexit__(None, None, None)
-        except psycopg.Error as error:
-            if guard.expired:
-                raise unknown_commit(f"no answer within {seconds:g} s") from error
-            if is_lost(error):
-                raise unknown_commit(str(error).strip()) from error
-            if belongs_to_us(error):
-                raise translate(error) from error
-            raise
+    with Guard(conn, seconds) as guard, reported(guard):
+        await block.__aexit__(None, None, None)
+
+
+@contextmanager
+def reported(guard: Guard | ThreadGuard) -> Iterator[None]:
+    """Report how a commit ended: as `CommitUnknown` when the server may have done it without a word of it."""
+    try:
+        yield
+    except psycopg.Error as error:
+        if guard.expired:
+            raise _unknown_commit(f"no answer within {guard.seconds:g} s") from error
+        if is_lost(error):
+            raise _unknown_commit(str(error).strip()) from error
+        if belongs_to_us(error):
+            raise translate(error) from error
+        raise
     if guard.unreplicated:
-        raise unknown_commit("the wait for a synchronous standby was cancelled")
+        raise _unknown_commit("the wait for a synchronous standby was cancelled")
 
 
 def _session(*, pooled: bool) -> dict[str, Any]:
@@ -352,6 +358,6 @@ def _hosts(given: dict[str, Any]) -> list[tuple[str, str]]:
     return list(zip(names, ports, strict=False))
 
 
-def unknown_commit(why: str) -> CommitUnknown:
-    """The error for a commit that may or may not have taken effect."""
+def _unknown_commit(why: str) -> CommitUnknown:
+    """Return the error for a commit that may or may not have taken effect."""
     return CommitUnknown(f"Whether the transaction was committed is not known: {why}.")

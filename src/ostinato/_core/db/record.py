@@ -29,14 +29,14 @@ class Applied:
 
 
 async def is_there(conn: AsyncConnection[Any]) -> bool:
-    """Whether the database has a record of migrations at all."""
+    """Return whether the database has a record of migrations at all."""
     with translated():
         row = await (await conn.execute(sql_of("is_bootstrapped"))).fetchone()
     return bool(row and row[0])
 
 
 async def read(conn: AsyncConnection[Any], component: str) -> dict[int, Applied]:
-    """The applied migrations of a component, by version; empty when there is no record yet."""
+    """Return the applied migrations of a component, by version; empty when there is no record yet."""
     if not await is_there(conn):
         return {}
     with translated():
@@ -103,7 +103,7 @@ async def run(conn: AsyncConnection[Any], text: str, file: str) -> None:
 
 
 def failed(error: psycopg.Error, text: str, file: str) -> MigrationError:
-    """The error for a script that PostgreSQL refuses."""
+    """Return the error for a script that PostgreSQL refuses."""
     position = error.diag.statement_position
     line = text.count("\n", 0, int(position)) + 1 if position and text else None
     where = f"{file}, line {line}" if line else file
@@ -113,5 +113,5 @@ def failed(error: psycopg.Error, text: str, file: str) -> MigrationError:
 
 
 def sql_of(name: str) -> str:
-    """A statement of the migrator."""
+    """Return a statement of the migrator."""
     return statement("ostinato._core.db", "sql/migrate.sql", name)

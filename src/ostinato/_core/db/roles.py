@@ -17,12 +17,14 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import AsyncConnection, sql
 
-from ostinato._core.base.errors import NotConfigured, NotFound
+from ostinato._core.base.errors import InvalidInput, NotConfigured, NotFound
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import translated
 
 FILE = ("ostinato._core.db", "sql/roles.sql")
 SCHEMAS = ("ostinato", "ostinato_internal", "ostinato_data")
+WEAK = frozenset({"ostinato_tenant", "ostinato_api"})
+"""What separates tenants: none of them may become a worker."""
 
 
 async def ensure_roles(conn: AsyncConnection[Any]) -> None:
@@ -75,7 +77,7 @@ async def ensure_schemas(conn: AsyncConnection[Any], names: Sequence[str]) -> No
 
 
 async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False) -> list[str]:
-    """What is wrong with the roles and schemas, one sentence each.
+    """Return what is wrong with the roles and schemas, one sentence each.
 
     `to_migrate` also checks that the connected role can act as the owner.
     """
@@ -107,7 +109,7 @@ class Login(NamedTuple):
 
 
 async def login(conn: AsyncConnection[Any]) -> Login:
-    """Which role is connected."""
+    """Return which role is connected."""
     with translated():
         row = await (await conn.execute(statement(*FILE, "login"))).fetchone()
     return Login(*row) if row else Login("?", is_worker=False)
@@ -115,6 +117,11 @@ async def login(conn: AsyncConnection[Any]) -> Login:
 
 async def grant_role(conn: AsyncConnection[Any], role: str) -> bool:
     """Let the programs of a role call the verbs; returns whether they could not do so before."""
+    if role in WEAK:
+        raise InvalidInput(
+            f"{role} acts for one tenant at a time: as a worker it would see all of them",
+            hint="Name the role that your own application logs in as.",
+        )
     granted = sql.SQL(statement(*FILE, "grant_role")).format(role=sql.Identifier(role))
     with translated():
         if await _may_work(conn, role):

@@ -16,7 +16,7 @@ HEAD = """\
 
 
 def sql(components: Sequence[Component]) -> str:
-    """The script that installs these components."""
+    """Return the script that installs these components."""
     roles = [statement("ostinato._core.db", "sql/roles.sql", f"create_{what}") for what in _ROLES]
     parts = [HEAD, *roles, sql_of("script_begin"), sql_of("bootstrap"), "commit;"]
     for component in components:

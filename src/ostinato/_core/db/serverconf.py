@@ -23,14 +23,14 @@ MB = 2**20
 
 
 def ident(server_user: str) -> str:
-    """The map of users that may log in: the one that started the server, and its own."""
+    """Return the map of users that may log in: the one that started the server, and its own."""
     users = dict.fromkeys((myself().name, server_user))
     lines = [f'ostinato "{user}" {role}' for user in users for role in ROLES]
     return "\n".join(["# Written by Ostinato at every start.", *lines, ""])
 
 
 def settings(major: int, socket_dir: Path, lz4: bool) -> str:  # noqa: FBT001 - a fact, not a mode
-    """The text of the settings file."""
+    """Return the text of the settings file."""
     memory = _memory_bytes()
     shared = min(max(memory // 8, 128 * MB), 1024 * MB)
     values: dict[str, str] = {

@@ -42,14 +42,14 @@ class Block:
 
 @cache
 def read(package: str, path: str) -> LiteralString:
-    """The text of a .sql file of a package, with plain line ends."""
+    """Return the text of a .sql file of a package, with plain line ends."""
     file = files(package).joinpath(*path.split("/"))
     return file.read_text("utf-8").replace("\r\n", "\n")
 
 
 @cache
 def blocks(package: str, path: str) -> dict[str, Block]:
-    """The named blocks of a .sql file of a package."""
+    """Return the named blocks of a .sql file of a package."""
     pieces = NAME.split(read(package, path))
     found: dict[str, Block] = {}
     for name, piece in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -63,12 +63,12 @@ def blocks(package: str, path: str) -> dict[str, Block]:
 
 
 def statement(package: str, path: str, name: str) -> LiteralString:
-    """The text of one named block."""
+    """Return the text of one named block."""
     return blocks(package, path)[name].text
 
 
 def split(text: str) -> list[str]:
-    """The single statements of a script, each with the comments before it, without semicolons."""
+    """Return the single statements of a script, each with the comments before it, without semicolons."""
     found: list[str] = []
     start = 0
     for token in TOKEN.finditer(text):

@@ -64,7 +64,7 @@ REFUSALS = ("authentication failed", "no pg_hba.conf entry", " does not exist", 
 
 
 def sqlstate_of(error: BaseException) -> str | None:
-    """The SQLSTATE that an error came with, before or after translation."""
+    """Return the SQLSTATE that an error came with, before or after translation."""
     if isinstance(error, psycopg.Error):
         return error.sqlstate
     if isinstance(error, OstinatoError):
@@ -74,12 +74,12 @@ def sqlstate_of(error: BaseException) -> str | None:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the same transaction, run again, may succeed: it conflicted with another one."""
+    """Return whether the same transaction, run again, may succeed: it conflicted with another one."""
     return sqlstate_of(error) in TRANSIENT or is_stale_plan(error)
 
 
 def is_stale_plan(error: BaseException) -> bool:
-    """Whether a migration replaced a function, or upkeep a partition, during this statement."""
+    """Return whether a migration replaced a function, or upkeep a partition, during this statement."""
     if isinstance(error, psycopg.errors.CheckViolation):
         # The bounds of a partition are the only rule without a name: the row was on its way into
         # the default partition when the right one was added.
@@ -89,7 +89,7 @@ def is_stale_plan(error: BaseException) -> bool:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether the connection was lost and the effect of the last statement is unknown."""
+    """Return whether the connection was lost and the effect of the last statement is unknown."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     state = error.sqlstate
@@ -97,7 +97,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 def belongs_to_us(error: psycopg.Error) -> bool:
-    """Whether an error raised inside a caller's transaction is ours to translate.
+    """Return whether an error raised inside a caller's transaction is ours to translate.
 
     A violated constraint of the caller's own tables is not: the caller knows what it means.
     """
@@ -107,13 +107,13 @@ def belongs_to_us(error: psycopg.Error) -> bool:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether a row that cannot be read may be the cause: it is worth looking for one."""
+    """Return whether a row that cannot be read may be the cause: it is worth looking for one."""
     state = sqlstate_of(error) or ""
     return isinstance(error, UnicodeDecodeError) or state.startswith("XX") or state in DAMAGED
 
 
 def is_databases_fault(error: BaseException) -> bool:
-    """Whether an attempt ended because of the database's trouble, and not by its own doing.
+    """Return whether an attempt ended because of the database's trouble, and not by its own doing.
 
     Only errors of ours count: those of a handler's other databases are the handler's. Of several
     at once all have to.
@@ -143,7 +143,7 @@ def translate(error: BaseException) -> OstinatoError:
 
 
 def left_idle() -> TransactionIdle:
-    """The error of a transaction that the server ended because it was idle."""
+    """Return the error of a transaction that the server ended because it was idle."""
     return TransactionIdle(
         "The transaction was left without a statement for longer than the server allows, and was"
         " ended: nothing was changed.",

@@ -22,7 +22,7 @@ SUPERUSER = "postgres"
 
 
 def password_file(data_dir: Path) -> Path:
-    """The file with the password."""
+    """Return the file with the password."""
     return data_dir / "superuser.pgpass"
 
 

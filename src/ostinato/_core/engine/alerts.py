@@ -181,12 +181,12 @@ async def rehearse(conn: Connection, name: str, label: str = "test") -> list[int
 
 
 async def list_alerts(conn: Connection, *, tenant_id: str | None = None) -> list[AlertLine]:
-    """All alerts, or those of a tenant; the worst first."""
+    """Return all alerts, or those of a tenant; the worst first."""
     return await call_as(conn, class_row(AlertLine), "list_alerts", _read=True, tenant_id=tenant_id, name=None)
 
 
 async def show(conn: Connection, name: str) -> AlertLine:
-    """One alert."""
+    """Return one alert."""
     found = await call_as(conn, class_row(AlertLine), "list_alerts", _read=True, tenant_id=None, name=name)
     if not found:
         raise NotFound(f"there is no alert {name}", hint="See `ostinato alerts list`.", alert=name)
@@ -202,7 +202,7 @@ async def firings(
     before: int | None = None,
     most: int = 50,
 ) -> list[Firing]:
-    """The firings, newest first; with `only_open`, those that are bad now, pending included."""
+    """Return the firings, newest first; with `only_open`, those that are bad now, pending included."""
     return await call_as(
         conn,
         class_row(Firing),
@@ -217,14 +217,14 @@ async def firings(
 
 
 async def own_alerts(conn: Connection) -> list[AlertLine]:
-    """The alerts of the tenant of the transaction."""
+    """Return the alerts of the tenant of the transaction."""
     return await call_as(conn, class_row(AlertLine), "own_alerts", _read=True)
 
 
 async def own_firings(
     conn: Connection, name: str | None = None, *, only_open: bool = False, before: int | None = None, most: int = 50
 ) -> list[Firing]:
-    """The firings of the tenant of the transaction, newest first."""
+    """Return the firings of the tenant of the transaction, newest first."""
     return await call_as(
         conn, class_row(Firing), "own_firings", _read=True, name=name, open=only_open, before=before, most=most
     )
@@ -246,7 +246,7 @@ async def unsilence(conn: Connection, name: str, *, label: str | None = None) ->
 
 
 async def list_silences(conn: Connection, name: str | None = None) -> list[Silence]:
-    """The silences that last; those that end first come first."""
+    """Return the silences that last; those that end first come first."""
     return await call_as(conn, class_row(Silence), "list_silences", _read=True, name=name)
 
 
@@ -256,7 +256,7 @@ async def prune(conn: Connection, retention_days: int) -> int:
 
 
 def as_row(alert: Alert) -> dict[str, object]:
-    """A declaration as the database keeps it."""
+    """Return a declaration as the database keeps it."""
     return {
         "name": alert.name,
         "owner": alert.owner,

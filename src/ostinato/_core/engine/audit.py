@@ -1,4 +1,4 @@
-"""The audit: who did what to the engine, when, to how much, and why.
+"""The audit records who did what to the engine, when, to how much, and why.
 
     async with client.transaction() as conn:
         await audit.act_as(conn, "ann@host", reason="the order was withdrawn")
@@ -106,5 +106,5 @@ async def note(
 
 
 async def list_entries(conn: Connection, *, loads: Loads | None = None, **filters: Unpack[AuditFilter]) -> list[Entry]:
-    """The entries that match every filter, newest first; a tenant sees its own."""
+    """Return the entries that match every filter, newest first; a tenant sees its own."""
     return await call_as(conn, class_row(Entry), "list_audit", _read=True, _loads=loads, **filters)

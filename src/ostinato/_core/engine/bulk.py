@@ -141,7 +141,7 @@ async def list_(conn: Connection, *, before: int | None = None, most: int = 50) 
 
 
 async def show(conn: Connection, bulk_id: int) -> Bulk:
-    """One bulk action; raises `NotFound` when there is none."""
+    """Return one bulk action; raises `NotFound` when there is none."""
     for found in await call_as(conn, class_row(Bulk), "list_bulks", _read=True, bulk_id=bulk_id):
         return found
     raise NotFound(
@@ -152,6 +152,6 @@ async def show(conn: Connection, bulk_id: int) -> Bulk:
 
 
 async def refusals(conn: Connection, bulk_id: int, *, after: int = 0, most: int = 100) -> list[Refusal]:
-    """The jobs that a bulk action left as they are, by id: the first thousand are kept."""
+    """Return the jobs that a bulk action left as they are, by id: the first thousand are kept."""
     rows = class_row(Refusal)
     return await call_as(conn, rows, "list_bulk_refusals", _read=True, bulk_id=bulk_id, after=after, most=most)

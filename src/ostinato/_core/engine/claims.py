@@ -43,6 +43,8 @@ class Job(NamedTuple):
     """The job of the same key after which it runs, if that one succeeds."""
     subject: str | None = None
     """The hash of whom it is about, which what the handler adds carries on; None: nobody."""
+    traceparent: str | None = None
+    """The span that added it (W3C Trace Context)."""
     apart: bool = False
     """Whether its claim is of this job alone."""
 
@@ -129,7 +131,7 @@ async def complete_one(conn: Connection, job: Job, result: str | None, duration_
 
 
 def complete_one_now(conn: psycopg.Connection[Any], job: Job, result: str | None, duration_ms: int) -> None:
-    """As `complete_one`, on a synchronous connection."""
+    """Complete a job as `complete_one` does, on a synchronous connection."""
     with translated():
         call_now(
             conn,

@@ -9,6 +9,6 @@ from ostinato._core.db.call import call_value
 
 
 async def now(conn: AsyncConnection[Any]) -> datetime:
-    """The engine's time."""
+    """Return the engine's time."""
     at: datetime = await call_value(conn, "now")
     return at

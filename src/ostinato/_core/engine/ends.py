@@ -1,4 +1,4 @@
-"""How a job ended: what callers who wait for it are told. The logic is in `sql/functions/ends.sql`."""
+"""Reads how a job ended, for callers who wait for its result. The logic is in `sql/functions/ends.sql`."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,7 +23,7 @@ class End:
     """What the last attempt raised, or why it was cancelled; None for a job that is done."""
 
     def value(self) -> Any:  # noqa: ANN401 - whatever the handler returned
-        """The result of a job that is done.
+        """Return the result of a job that is done.
 
         Raises `JobFailed` or `JobCancelled` for one that is not.
         """

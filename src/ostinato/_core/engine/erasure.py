@@ -1,4 +1,4 @@
-"""Erasure: blank everything that the engine keeps about a person, by a declared subject.
+"""An erasure blanks everything that the engine keeps about a person, by a declared subject.
 
     await send_invoice.options(subject="customer-7").enqueue(client, invoice_id=7)
     ...

@@ -1,4 +1,4 @@
-"""Fires: the slots of schedules, those to come and those that have fired.
+"""A schedule fires its slots: this module lists those to come and those that have fired, and fires some by hand.
 
 Every function works in the transaction of the connection it is given. The logic is in
 `sql/functions/schedules.sql` and `sql/functions/zones.sql`.
@@ -143,7 +143,7 @@ async def recompute(conn: Connection, zones: Sequence[str] | None = None) -> int
 
 
 async def list_fires(conn: Connection, name: str, *, tenant_id: str | None = None, most: int = 20) -> list[Fire]:
-    """The last fires of a schedule, newest first."""
+    """Return the last fires of a schedule, newest first."""
     tenant = tenant_id or current_tenant()
     return await call_as(conn, class_row(Fire), "list_fires", _read=True, name=name, tenant_id=tenant, most=most)
 
@@ -151,7 +151,7 @@ async def list_fires(conn: Connection, name: str, *, tenant_id: str | None = Non
 async def next_fires(
     conn: Connection, name: str, n: int = 5, *, after: datetime | None = None, tenant_id: str | None = None
 ) -> list[NextFire]:
-    """The next slots of a schedule, in local time and in UTC."""
+    """Return the next slots of a schedule, in local time and in UTC."""
     return await call_as(
         conn,
         class_row(NextFire),
@@ -165,6 +165,6 @@ async def next_fires(
 
 
 async def preview(conn: Connection, schedule: Schedule, n: int = 5, *, after: datetime | None = None) -> list[NextFire]:
-    """The next slots of a schedule that need not be stored, without its bounds and jitter."""
+    """Return the next slots of a schedule that need not be stored, without its bounds and jitter."""
     given = {name: value for name, value in document(schedule).items() if name in TIMES}
     return await call_as(conn, class_row(NextFire), "preview_fires", _read=True, **given, n=n, after=after)

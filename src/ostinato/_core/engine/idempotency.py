@@ -1,4 +1,4 @@
-"""Idempotency: the same request twice has one effect and one answer.
+"""The same request twice has one effect and one answer.
 
     PAYMENT = Declaration(include=("account", "amount"))
 
@@ -52,7 +52,9 @@ __all__ = [
     "once_outside",
     "prune",
     "refuse",
+    "refused_of",
     "renew",
+    "request_of",
 ]
 
 Connection = AsyncConnection[Any]
@@ -99,7 +101,7 @@ class Replay(Request):
     expires_at: datetime
 
     def http(self) -> Answer:
-        """The answer as an HTTP answer, if it was stored as one."""
+        """Return the answer as an HTTP answer, if it was stored as one."""
         return Answer.from_json(self.answer)
 
 
@@ -152,7 +154,7 @@ class Once:
         return self.decision.attempt
 
     def http(self) -> Answer:
-        """The answer as an HTTP answer, new or stored."""
+        """Return the answer as an HTTP answer, new or stored."""
         return self.answer if isinstance(self.answer, Answer) else Answer.from_json(self.answer)
 
     def abandon(self) -> None:
@@ -187,7 +189,7 @@ async def begin(
         fingerprint=found.value,
         fields=json.dumps(found.fields),
         declaration=found.declaration,
-        holder=holder or f"{platform.node()}-{os.getpid()}",
+        holder=holder or _process(),
         lease_seconds=lease_seconds,
         ttl_seconds=ttl_seconds,
         tenant_id=request[2],
@@ -204,6 +206,39 @@ async def begin(
             return Differs(*request, tuple(differing), since, bool(changed))
         case _:
             return InFlight(*request, held_by, since, until)
+
+
+def request_of(
+    scope: str,
+    key: str,
+    payload: Mapping[str, object],
+    declaration: Declaration,
+    *,
+    lease_seconds: float = LEASE_SECONDS,
+    ttl_seconds: float = TTL_SECONDS,
+) -> str:
+    """Return a request as SQL functions take it that are one whole request: for `ostinato.begin_request`."""
+    found = declaration.fingerprint(payload)
+    return json.dumps(
+        {
+            "scope": scope,
+            "key": key,
+            "fingerprint": found.value,
+            "fields": found.fields,
+            "declaration": found.declaration,
+            "holder": _process(),
+            "lease_seconds": lease_seconds,
+            "ttl_seconds": ttl_seconds,
+        }
+    )
+
+
+def refused_of(scope: str, key: str, tenant_id: str, line: Mapping[str, Any]) -> InFlight | Differs:
+    """Return the decision that `ostinato.begin_request` gave as `refused`."""
+    since, until = (None if line[at] is None else datetime.fromisoformat(line[at]) for at in ("since", "until"))
+    if line["decision"] == "conflict" and since is not None:
+        return Differs(scope, key, tenant_id, tuple(line["differing"]), since, bool(line["declaration_changed"]))
+    return InFlight(scope, key, tenant_id, line["held_by"], since, until)
 
 
 def refuse(decision: InFlight | Differs) -> OstinatoError:
@@ -340,6 +375,11 @@ async def _leave(lender: Lender, made: Once, held: New) -> None:
         return
     if not kept:
         log.warning("key_was_taken_over", scope=held.scope, attempt=held.attempt)
+
+
+def _process() -> str:
+    """Return how this process is named as the holder of a key."""
+    return f"{platform.node()}-{os.getpid()}"
 
 
 def _held(held: New) -> dict[str, Any]:

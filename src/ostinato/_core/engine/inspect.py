@@ -8,15 +8,16 @@ the OpenAPI document. `loads` reads JSON from outside; None means the connection
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from uuid import UUID
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato._core.db.call import Loads, call_as, call_one
+from ostinato._core.db.call import Loads, call, call_as, call_one
 from ostinato._core.engine.jobs import State
 
 Connection = AsyncConnection[Any]
@@ -283,14 +284,14 @@ class TrailLine:
 
 
 async def list_jobs(conn: Connection, **which: Unpack[JobFilter]) -> list[JobSummary]:
-    """A page of jobs, newest first; `before` is the last id of the page before it."""
+    """Return a page of jobs, newest first; `before` is the last id of the page before it."""
     return await call_as(conn, class_row(JobSummary), "list_jobs", _read=True, **which)
 
 
 async def search_jobs(
     conn: Connection, which: Search, *, state: State | None = None, before: int | None = None, most: int = 50
 ) -> JobsFound:
-    """A page of the jobs that match every field, newest first; it looks at 10,000 jobs at the most."""
+    """Return a page of the jobs that match every field, newest first; it looks at 10,000 jobs at the most."""
     given: dict[str, Any] = {"state": state, "filter": json.dumps(which), "before": before, "most": most + 1}
     ids, following = await call_one(conn, "search_jobs", _read=True, **given)
     if len(ids) > most:
@@ -301,7 +302,7 @@ async def search_jobs(
 
 
 async def show_job(conn: Connection, job_id: int, *, loads: Loads | None = None) -> JobDetails:
-    """Everything about one job; raises `NotFound` when there is none."""
+    """Return everything about one job; raises `NotFound` when there is none."""
     rows = class_row(JobDetails)
     (found,) = await call_as(conn, rows, "show_job", _read=True, _loads=loads, job_id=job_id)
     return found
@@ -310,24 +311,24 @@ async def show_job(conn: Connection, job_id: int, *, loads: Loads | None = None)
 async def attempts(
     conn: Connection, job_id: int, *, most: int | None = None, longest: int | None = None, loads: Loads | None = None
 ) -> list[Attempt]:
-    """The last runs of a job, first to last; none of their JSON longer than `longest` bytes."""
+    """Return the last runs of a job, first to last; none of their JSON longer than `longest` bytes."""
     return await call_as(
         conn, class_row(Attempt), "job_attempts", _read=True, _loads=loads, job_id=job_id, most=most, longest=longest
     )
 
 
 async def list_queues(conn: Connection, *, most: int | None = None) -> list[QueueSummary]:
-    """Every queue that is configured, holds jobs, or belongs to a kind."""
+    """Return every queue that is configured, holds jobs, or belongs to a kind."""
     return await call_as(conn, class_row(QueueSummary), "list_queues", _read=True, most=most)
 
 
 async def list_workers(conn: Connection, *, most: int | None = None) -> list[WorkerSummary]:
-    """Every worker that is registered, the longest silent first."""
+    """Return every worker that is registered, the longest silent first."""
     return await call_as(conn, class_row(WorkerSummary), "list_workers", _read=True, most=most)
 
 
 async def list_dead_letters(conn: Connection, **which: Unpack[DeadLetterFilter]) -> list[DeadLetter]:
-    """A page of dead letters, newest job first."""
+    """Return a page of dead letters, newest job first."""
     return await call_as(conn, class_row(DeadLetter), "list_dead_letters", _read=True, **which)
 
 
@@ -338,23 +339,41 @@ async def dead_letter_groups(conn: Connection, *, most: int = 1_000) -> list[Dea
 
 
 async def stats(conn: Connection) -> Stats:
-    """The engine in numbers, for metrics."""
+    """Return the engine in numbers, for metrics."""
     (found,) = await call_as(conn, class_row(Stats), "engine_stats", _read=True)
     return found
 
 
 async def why(conn: Connection, job_id: int, *, loads: Loads | None = None) -> list[Reason]:
-    """Why a job is not running, or what became of it; the most important first."""
+    """Return why a job is not running, or what became of it; the most important first."""
     return await call_as(conn, class_row(Reason), "why", _read=True, _loads=loads, job_id=job_id)
 
 
 async def trail(
     conn: Connection, correlation_id: str, *, tenant_id: str | None = None, most: int = 1000
 ) -> list[TrailLine]:
-    """Everything that happened for a correlation id, first to last.
+    """Return everything that happened for a correlation id, first to last.
 
     The correlation id of a job that was enqueued without one is `job-<id>`.
     """
     return await call_as(
         conn, class_row(TrailLine), "trail", _read=True, correlation_id=correlation_id, for_tenant=tenant_id, most=most
     )
+
+
+class Following(NamedTuple):
+    """How far a job is."""
+
+    job_id: int
+    state: State
+    done: float | None
+    """What the handler reported last; None before it did, and after the run."""
+    total: float | None
+    note: str | None
+    updated_at: datetime | None
+
+
+async def follow(conn: Connection, job_ids: Sequence[int]) -> list[Following]:
+    """Return how far jobs are: their states, and what their handlers reported last."""
+    rows = await call(conn, "follow_jobs", _read=True, job_ids=list(job_ids))
+    return [Following(*row) for row in rows]

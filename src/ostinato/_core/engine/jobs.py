@@ -19,6 +19,7 @@ from psycopg import AsyncConnection
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.jsonio import dump_args
+from ostinato._core.base.traceparent import current_traceparent
 from ostinato._core.base.vault import Vault
 from ostinato._core.db.call import call, call_now, call_one, call_value
 from ostinato._core.db.foreign import texts_for
@@ -108,7 +109,7 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
 
 
 def enqueue_sync(conn: psycopg.Connection[Any], job: NewJob) -> int:
-    """As `enqueue`, on a synchronous connection."""
+    """Add a job, on a synchronous connection."""
     check_time(job)
     with translated():
         if job.secret_args:
@@ -121,7 +122,7 @@ def enqueue_sync(conn: psycopg.Connection[Any], job: NewJob) -> int:
 
 
 def _given(job: NewJob) -> dict[str, Any]:
-    """What `enqueue_job` is given: what is not the default."""
+    """Return what `enqueue_job` is given: what is not the default."""
     tenant, correlation, subject = flow.current()
     options: dict[str, Any] = {
         "queue": job.queue,
@@ -133,6 +134,7 @@ def _given(job: NewJob) -> dict[str, Any]:
         "max_attempts": job.max_attempts,
         "limit_scope": None if job.limit_scope == "tenant" else job.limit_scope,
         "subject": _first(job.subject, subject),
+        "traceparent": current_traceparent(),
     }
     if job.unique is not None:
         options |= {
@@ -145,9 +147,14 @@ def _given(job: NewJob) -> dict[str, Any]:
 
 
 async def sealed(conn: Connection, job: NewJob) -> NewJob:
-    """The job with its secret arguments sealed, for its kind and tenant."""
+    """Return the job with its secret arguments sealed, for its kind and tenant."""
     tenant = str(await call_value(conn, "tenant", _read=True, given=_tenant_of(job)))
     return _sealed(job, vault_of(conn), tenant)
+
+
+def sealed_for(job: NewJob, vault: Vault, tenant: str) -> str:
+    """Return the args of a job of a tenant, the secret ones sealed."""
+    return _sealed(job, vault, tenant).args if job.secret_args else job.args
 
 
 def _tenant_of(job: NewJob) -> str | None:
@@ -163,7 +170,7 @@ def _sealed(job: NewJob, vault: Vault, tenant: str) -> NewJob:
 
 
 def naming_secrets(job: NewJob, error: InvalidInput) -> NewJob:
-    """The job to add after the database refused it: with its secret arguments, to be sealed.
+    """Return the job to add after the database refused it: with its secret arguments, to be sealed.
 
     Only the database knows those of a kind that this process has not loaded: it refuses them in the
     clear and names them, which costs a second call only where there are any. Other errors are raised.
@@ -174,8 +181,11 @@ def naming_secrets(job: NewJob, error: InvalidInput) -> NewJob:
     return replace(job, secret_args=frozenset(map(str, names)))
 
 
-async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
-    """Add many jobs in one statement and return their ids in order."""
+async def enqueue_many(conn: Connection, jobs: Sequence[NewJob], *, parent: tuple[int, int] | None = None) -> list[int]:
+    """Add many jobs in one statement and return their ids in order.
+
+    `parent` is for the engine's own use: the job and the group whose children they are.
+    """
     if not jobs:
         return []
     for job in jobs:
@@ -191,6 +201,10 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
     mine = flow.current()
     subjects = _column([_first(job.subject, mine.subject) for job in jobs])
     more: dict[str, Any] = {} if subjects is None else {"subjects": subjects}
+    if (traceparent := current_traceparent()) is not None:
+        more["traceparent"] = traceparent
+    if parent is not None:
+        more["parent_id"], more["group_id"] = parent
     rows = await call(
         conn,
         "enqueue_jobs",
@@ -251,6 +265,16 @@ async def hasten(conn: Connection, job_ids: Sequence[int]) -> list[int]:
     return [job_id for job_id, _ in rows]
 
 
+async def rekind(conn: Connection, old: str, new: str, *, most: int = 5000) -> int:
+    """Give waiting and dead jobs of a kind another name, and its schedules; returns how many jobs.
+
+    At most `most` of them in this transaction: call it until it returns zero.
+    """
+    count = int(await call_value(conn, "rekind_jobs", old=old, new=new, most=most))
+    wake_after_commit(ANY_QUEUE)
+    return count
+
+
 async def redrive(
     conn: Connection,
     *,
@@ -284,7 +308,7 @@ async def redrive(
 
 
 def _column(values: list[Any]) -> list[Any] | None:
-    """A column as enqueue_jobs takes it: nothing, one value for all, or one per job."""
+    """Return a column as enqueue_jobs takes it: nothing, one value for all, or one per job."""
     first = values[0]
     if values.count(first) == len(values):
         return None if first is None else [first]
@@ -292,7 +316,7 @@ def _column(values: list[Any]) -> list[Any] | None:
 
 
 def _first(given: str | None, flowing: str | None) -> str | None:
-    """The caller's value, or the value of the flow."""
+    """Return the caller's value, or the value of the flow."""
     return flowing if given is None else given
 
 
@@ -307,7 +331,7 @@ def check_time(job: NewJob) -> None:
 
 
 def nobody_rings(queue: str) -> bool:
-    """Whether nobody wakes the workers after this transaction, and the last ring of this process was a while ago.
+    """Return whether nobody wakes the workers after this transaction, and this process last rang a while ago.
 
     A `Client` rings after its own transactions. In one of another library the ring is part of the commit,
     where it makes commits wait for each other: so not more often than every 20 ms. Where a burst ends

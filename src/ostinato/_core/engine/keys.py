@@ -117,7 +117,7 @@ async def create(
 ) -> Created:
     """Make a key. `expires_in` is in seconds; without it the key works until it is revoked."""
     if isinstance(roles, str):  # a collection of texts too: its letters
-        raise InvalidInput("roles is one text", hint=f"Hand over a list: roles=[{roles!r}]")
+        raise InvalidInput("roles is a text, not a list", hint=f"Hand over a list: roles=[{roles!r}]")
     key_id, text = await _new_text(conn)
     (record,) = await call_as(
         conn,
@@ -135,7 +135,7 @@ async def create(
 
 
 async def find(conn: Connection, key_id: int) -> KeyRecord | None:
-    """A key by its id, valid or not."""
+    """Return a key by its id, valid or not."""
     if not 0 < key_id <= LARGEST_ID:
         return None
     found = await call_as(conn, class_row(KeyRecord), "find_api_key", _read=True, key_id=key_id)
@@ -155,7 +155,7 @@ async def authenticate(conn: Connection, text: str) -> KeyRecord:
 
 
 async def match(conn: Connection, texts: Sequence[str]) -> list[KeyRecord | Unauthenticated]:
-    """The keys of some texts, or the error of each that is none, by one query.
+    """Return the keys of some texts, or the error of each that is none, by one query.
 
     The database hands out only keys whose hash was shown to it, so that the role of the API reads
     no key that nobody sent.
@@ -195,7 +195,7 @@ async def list_keys(
     before: int | None = None,
     most: int = PAGE,
 ) -> list[Key]:
-    """The keys of a tenant or of all, newest first; `before` is the last id of the page before."""
+    """Return the keys of a tenant or of all, newest first; `before` is the last id of the page before."""
     return await call_as(
         conn, class_row(Key), "list_api_keys", _read=True, tenant_id=tenant_id, usable=usable, before=before, most=most
     )
@@ -243,7 +243,7 @@ async def prune(conn: Connection, keep_days: int = KEEP_DAYS) -> int:
 
 
 def key_id_of(text: str) -> int:
-    """The id of a key as people name it: 7, ost_7, or, when it leaked, its whole text."""
+    """Return the id of a key as people name it: 7, ost_7, or, when it leaked, its whole text."""
     match = NAMED.fullmatch(text) or TEXT.fullmatch(text)
     if match is None or int(match[1]) > LARGEST_ID:
         # Not shown: it may be a secret with a slip in it.
@@ -252,7 +252,7 @@ def key_id_of(text: str) -> int:
 
 
 async def _new_text(conn: Connection) -> tuple[int, str]:
-    """A new key's id and text."""
+    """Return a new key's id and text."""
     key_id = int(await call_value(conn, "next_api_key_id"))
     return key_id, f"ost_{key_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
 
@@ -262,13 +262,13 @@ def _hash_of(text: str) -> bytes:
 
 
 def _id_in(text: str) -> int | None:
-    """The id in the text of a key, if there can be such a key."""
+    """Return the id in the text of a key, if there can be such a key."""
     match = TEXT.fullmatch(text)
     return None if match is None or int(match[1]) > LARGEST_ID else int(match[1])
 
 
 def _judged(text: str, hash_: bytes, found: KeyRecord | None) -> KeyRecord | Unauthenticated:
-    """The key that was found for a text, or why it opens nothing."""
+    """Return the key that was found for a text, or why it opens nothing."""
     if TEXT.fullmatch(text) is None:
         return Unauthenticated(
             "this is not an API key: one looks like ost_7_ and 43 more characters", reason="malformed"
@@ -290,7 +290,7 @@ def _check_id(key_id: int) -> None:
 
 
 def _ended(key: Key) -> str:
-    """The error for the holder of a key that is not valid any more."""
+    """Return the error for the holder of a key that is not valid any more."""
     if key.revoked_at is not None:
         return f"API key {key.prefix} was revoked {_at(key.revoked_at)}"
     return f"API key {key.prefix} expired" + ("" if key.expires_at is None else f" {_at(key.expires_at)}")

@@ -1,4 +1,4 @@
-"""Leases: one holder of a name at a time, per tenant, with a fencing token.
+"""A lease gives a name one holder at a time, per tenant, with a fencing token.
 
     lease = await leases.acquire(conn, "import:acme", holder="nightly", ttl=30)
     await leases.renew(conn, lease)           # at least every ttl; a third of it is usual
@@ -109,7 +109,7 @@ async def acquire(
 def acquire_now(
     conn: psycopg.Connection[Any], name: str, *, holder: str, job_id: int, job_attempt: int, tenant: str
 ) -> Lease:
-    """As `acquire`, for an attempt that runs in a thread."""
+    """Acquire a lease for an attempt that runs in a thread."""
     asked = {"job_id": job_id, "job_attempt": job_attempt, "tenant_id": tenant}
     with translated():
         (row,) = call_now(conn, "acquire_lease", name=name, holder=holder, **asked)
@@ -128,7 +128,7 @@ async def guard(conn: Connection, lease: Lease) -> None:
 
 
 def guard_now(conn: psycopg.Connection[Any], lease: Lease) -> None:
-    """As `guard`, in a thread."""
+    """Guard a lease as `guard` does, in a thread."""
     with translated():
         call_now(conn, "guard_lease", **_held(lease))
 
@@ -139,7 +139,7 @@ async def release(conn: Connection, lease: Lease) -> bool:
 
 
 def release_now(conn: psycopg.Connection[Any], lease: Lease) -> bool:
-    """As `release`, in a thread."""
+    """Release a lease, in a thread."""
     with translated():
         ((released,),) = call_now(conn, "release_lease", **_held(lease))
     return bool(released)
@@ -201,14 +201,14 @@ async def enqueue_or_attach(
 async def list_leases(
     conn: Connection, *, prefix: str = "", tenant: str | None = None, most: int = 100
 ) -> list[LeaseLine]:
-    """The leases of a tenant or of all, by name."""
+    """Return the leases of a tenant or of all, by name."""
     return await call_as(
         conn, class_row(LeaseLine), "list_leases", _read=True, prefix=prefix, tenant_id=tenant, most=most
     )
 
 
 async def show_lease(conn: Connection, name: str, *, tenant: str | None = None) -> LeaseLine:
-    """One lease. Raises `NotFound` when it has no holder."""
+    """Return one lease. Raises `NotFound` when it has no holder."""
     found = await call_as(conn, class_row(LeaseLine), "show_lease", _read=True, lease=name, tenant_id=tenant)
     if not found:
         raise NotFound(
@@ -230,7 +230,7 @@ async def prune(conn: Connection) -> int:
 
 
 def _answered(name: str, tenant: str | None, row: tuple[Any, ...]) -> Lease:
-    """The result of `acquire_lease`: a lease, or the error that names its holder."""
+    """Return the result of `acquire_lease`: a lease, or the error that names its holder."""
     acquired, token, attempt, held_by, since, until, lifetime, held_job, held_attempt = row
     if acquired:
         return Lease(name, tenant, token, attempt, until, lifetime)

@@ -96,7 +96,7 @@ class Standing:
 
 
 async def count_states(conn: Connection, machine: str) -> list[Standing]:
-    """The rows in each state of a machine, as far as they can be counted at once."""
+    """Return the rows in each state of a machine, as far as they can be counted at once."""
     return await call_as(conn, class_row(Standing), "count_states", _read=True, machine=machine)
 
 
@@ -152,7 +152,7 @@ def transition_now(
     event: str,
     **how: Unpack[How],
 ) -> str:
-    """As `transition`, on a synchronous connection."""
+    """Apply an event to a row, on a synchronous connection."""
     named = _named(machine, entity, event, how)
     with translated():
         ((state,),) = call_now(conn, "transition", id=str(id), **named)
@@ -187,7 +187,7 @@ async def history(
     before: int | None = None,
     most: int = PAGE,
 ) -> list[Past]:
-    """A page of the log of a row, or of all rows of a table, newest first."""
+    """Return a page of the log of a row, or of all rows of a table, newest first."""
     rows = await call(
         conn,
         "list_transitions",
@@ -202,12 +202,12 @@ async def history(
 
 
 async def gaps(conn: Connection) -> list[Gap]:
-    """The tables that do not enforce their machine: a trigger is missing or disabled."""
+    """Return the tables that do not enforce their machine: a trigger is missing or disabled."""
     return [Gap(*row) for row in await call(conn, "machine_gaps", _read=True)]
 
 
 def _named(machine: Machine, entity: str, event: str, how: How) -> dict[str, Any]:
-    """The parameters of a call, without those that are not given."""
+    """Return the parameters of a call, without those that are not given."""
     changes, fence = how.get("changes"), how.get("fence")
     correlation_id = how.get("correlation_id")
     named: dict[str, Any] = {

@@ -33,17 +33,17 @@ class Sample(NamedTuple):
 
 
 async def figures(conn: Connection) -> list[Figure]:
-    """The figures of this moment."""
+    """Return the figures of this moment."""
     return [Figure(*row) for row in await call(conn, "observe", _read=True)]
 
 
 async def declared(conn: Connection) -> list[Figure]:
-    """The figures by declared labels only: what tenants made up is the label "other"."""
+    """Return the figures by declared labels only: what tenants made up is the label "other"."""
     return [Figure(*row) for row in await call(conn, "observe_declared", _read=True)]
 
 
 async def record(conn: Connection) -> Recorder:
-    """The figures as gauges for `metrics.render`, by declared labels only."""
+    """Return the figures as gauges for `metrics.render`, by declared labels only."""
     gauges = {gauge.name.removeprefix(PREFIX): gauge for gauge in ENGINE_GAUGES}
     recorder = Recorder()
     for name, label, value in await declared(conn):
@@ -61,6 +61,6 @@ async def sample(conn: Connection, every: timedelta) -> int:
 async def samples(
     conn: Connection, name: str, since: datetime, until: datetime | None = None, step: timedelta = timedelta(minutes=1)
 ) -> list[Sample]:
-    """The stored figures of one name, as means over steps of time."""
+    """Return the stored figures of one name, as means over steps of time."""
     rows = await call(conn, "list_samples", _read=True, name=name, since=since, until=until, step=step)
     return [Sample(*row) for row in rows]

@@ -1,4 +1,4 @@
-"""The outbox: events emitted in the caller's transaction, in order, and looked at.
+"""The outbox stores events in the caller's transaction, puts them in order, and shows them.
 
     await outbox.emit(conn, NewEvent("invoice.paid", '{"id": 7}', ordering_key="invoice-7", …))
 
@@ -115,7 +115,7 @@ async def emit_many(conn: Connection, events: Sequence[NewEvent]) -> list[int]:
 
 
 def emit_now(conn: psycopg.Connection[Any], event: NewEvent) -> int:
-    """As `emit`, on a synchronous connection, for plain functions."""
+    """Emit an event on a synchronous connection, for plain functions."""
     with translated():
         rows = call_now(conn, "emit_events", **_columns([event], conn))
     _note_emitted()
@@ -135,7 +135,7 @@ async def sequence(conn: Connection, most: int = 5000) -> Sequenced:
 
 
 async def last_position(conn: Connection) -> int:
-    """The position of the newest event that has one."""
+    """Return the position of the newest event that has one."""
     return int(await call_value(conn, "last_position", _read=True))
 
 
@@ -165,7 +165,7 @@ async def list_events(
 
 
 async def show_event(conn: Connection, event_id: int) -> EventDetails:
-    """Everything about one event."""
+    """Return everything about one event."""
     rows = await call_as(conn, class_row(EventDetails), "show_event", _read=True, event_id=event_id)
     if not rows:
         raise NotFound(
@@ -201,7 +201,7 @@ def _columns(events: Sequence[NewEvent], conn: object) -> dict[str, Any]:
 
 
 def _column(values: list[Any]) -> list[Any] | None:
-    """A column as emit_events takes it: nothing, one value for all, or one per event."""
+    """Return a column as emit_events takes it: nothing, one value for all, or one per event."""
     first = values[0]
     if values.count(first) == len(values):
         return None if first is None else [first]

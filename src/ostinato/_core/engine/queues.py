@@ -64,7 +64,7 @@ async def configure(conn: Connection, queue: Queue) -> None:
 
 
 async def limited(conn: Connection, names: Sequence[str]) -> frozenset[str]:
-    """Those of the queues that have a limit."""
+    """Return those of the queues that have a limit."""
     rows = await call(conn, "limited_queues", _read=True, queues=list(names))
     return frozenset(row[0] for row in rows)
 

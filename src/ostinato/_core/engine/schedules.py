@@ -253,7 +253,7 @@ async def delete(conn: Connection, name: str, *, tenant_id: str | None = None) -
 
 
 async def show(conn: Connection, name: str, *, tenant_id: str | None = None) -> ScheduleDetails:
-    """Everything about one schedule."""
+    """Return everything about one schedule."""
     tenant = tenant_id or current_tenant()
     rows = class_row(ScheduleDetails)
     found = await call_as(conn, rows, "show_schedule", _read=True, name=name, tenant_id=tenant)
@@ -263,7 +263,7 @@ async def show(conn: Connection, name: str, *, tenant_id: str | None = None) -> 
 
 
 async def upcoming(conn: Connection, *, tenant_id: str | None = None, most: int = 10) -> list[Upcoming]:
-    """The schedules whose next slots come first."""
+    """Return the schedules whose next slots come first."""
     return await call_as(conn, class_row(Upcoming), "upcoming_schedules", _read=True, tenant_id=tenant_id, most=most)
 
 
@@ -294,7 +294,7 @@ async def list_(
 
 
 def document(schedule: Schedule) -> dict[str, Any]:
-    """A schedule as `ostinato.upsert_schedules` takes it."""
+    """Return a schedule as `ostinato.upsert_schedules` takes it."""
     given = {f.name: getattr(schedule, f.name) for f in dataclasses.fields(schedule)}
     given["tenant_id"] = given["tenant_id"] or current_tenant()
     given["args"] = json.loads(dump_args(dict(schedule.args), MAX_ARGS_BYTES))

@@ -41,18 +41,18 @@ class SecretJob:
 
 
 def vault_of(conn: Connection | psycopg.Connection[Any]) -> Vault:
-    """The vault of the process that opened a connection; for one of another driver, as configured."""
+    """Return the vault of the process that opened a connection; for one of another driver, as configured."""
     found: Vault | None = getattr(conn, "vault", None)
     return load().vault if found is None else found
 
 
 def args_purpose(kind: str, name: str, tenant_id: str) -> str:
-    """What a sealed argument is for: it opens for no other kind, argument or tenant."""
+    """Return what a sealed argument is for: it opens for no other kind, argument or tenant."""
     return purpose("args", kind, name, tenant_id)
 
 
 async def count(conn: Connection, column: SealedColumn) -> dict[str | None, int]:
-    """How many values of a column were sealed with each key; None: those in the clear."""
+    """Return how many values of a column were sealed with each key; None: those in the clear."""
     rows = await call(conn, "count_sealed", _read=True, entity=column.table, column=column.column)
     return {row[0]: int(row[1]) for row in rows}
 
@@ -60,7 +60,7 @@ async def count(conn: Connection, column: SealedColumn) -> dict[str | None, int]
 async def list_to_seal(
     conn: Connection, column: SealedColumn, newest: str, most: int, skip: Sequence[str] = ()
 ) -> list[Place]:
-    """Some values of a column that are not sealed with the newest key; not those in places to skip."""
+    """Return some values of a column that are not sealed with the newest key; not those in places to skip."""
     rows = await call(
         conn,
         "list_to_seal",
@@ -91,12 +91,12 @@ async def reseal(conn: Connection, column: SealedColumn, changes: Sequence[tuple
 
 
 async def kinds(conn: Connection) -> dict[str, list[str]]:
-    """The kinds that have secret arguments, with the names of these."""
+    """Return the kinds that have secret arguments, with the names of these."""
     return {row[0]: row[1] for row in await call(conn, "secret_kinds", _read=True)}
 
 
 async def jobs_after(conn: Connection, after: int, most: int) -> list[SecretJob]:
-    """The jobs with secret arguments among the next ones; one row at least, which says how far."""
+    """Return the jobs with secret arguments among the next ones; one row at least, which says how far."""
     return await call_as(conn, class_row(SecretJob), "secret_jobs", _read=True, after=after, most=most)
 
 

@@ -38,7 +38,7 @@ class Step:
 
     at: datetime
     first: int
-    """Jobs that were claimed for the first time."""
+    """Jobs whose first attempt has ended: what was started, not what was added."""
     done: int
     failed: int
     """Attempts that failed, dead letters included."""
@@ -78,7 +78,7 @@ async def list_series(
     kind: str | None = None,
     tenant_id: str | None = None,
 ) -> list[Step]:
-    """The steps of time in which anything happened, oldest first."""
+    """Return the steps of time in which anything happened, oldest first."""
     return await call_as(
         conn,
         class_row(Step),
@@ -94,7 +94,7 @@ async def list_series(
 
 
 async def queue_rates(conn: Connection, since: datetime, *, until: datetime | None = None) -> list[QueueRate]:
-    """What each queue did between two moments; for the installation, not for a tenant."""
+    """Return what each queue did between two moments; for the installation, not for a tenant."""
     return await call_as(conn, class_row(QueueRate), "queue_rates", _read=True, since=since, until=until)
 
 

@@ -97,7 +97,7 @@ async def enter(conn: Connection, ticket: str) -> Opened | None:
 
 
 async def find(conn: Connection, texts: Collection[str]) -> dict[str, Session]:
-    """The sessions that have these texts, those that still last, by their text."""
+    """Return the sessions that have these texts, those that still last, by their text."""
     by_hash = {hash_of(text): text for text in texts if TEXT.fullmatch(text) is not None}
     found = await call_as(conn, dict_row, "find_sessions", hashes=list(by_hash))
     return {by_hash[row["hash"]]: Session(**{name: row[name] for name in SHOWN}) for row in found}
@@ -109,7 +109,7 @@ async def close(conn: Connection, session_id: int, *, tenant_id: str | None = No
 
 
 async def list_sessions(conn: Connection, *, tenant_id: str | None = None, most: int = 100) -> list[Session]:
-    """The sessions that still last, the last used first."""
+    """Return the sessions that still last, the last used first."""
     return await call_as(conn, class_row(Session), "list_sessions", _read=True, tenant_id=tenant_id, most=most)
 
 
@@ -119,5 +119,5 @@ async def prune(conn: Connection) -> int:
 
 
 def hash_of(text: str) -> bytes:
-    """What the database knows of a text."""
+    """Return what the database knows of a text."""
     return hashlib.sha256(text.encode()).digest()

@@ -21,5 +21,5 @@ class Share:
 
 
 async def queue_shares(conn: AsyncConnection[Any], queue: str) -> list[Share]:
-    """The tenants that have jobs in a queue, those with most of them first: 50 at the most."""
+    """Return the tenants that have jobs in a queue, those with most of them first: 50 at the most."""
     return await call_as(conn, class_row(Share), "queue_shares", _read=True, queue=queue)

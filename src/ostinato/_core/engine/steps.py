@@ -89,7 +89,7 @@ async def save_one(conn: Connection, new: NewStep) -> None:
 
 
 def save_one_now(conn: psycopg.Connection[Any], new: NewStep) -> None:
-    """As `save_one`, on a synchronous connection."""
+    """Save one step, on a synchronous connection."""
     with translated():
         call_now(conn, "save_step", **_one(new))
 
@@ -131,7 +131,7 @@ async def wait(
 async def of_job(
     conn: Connection, job_id: int, *, most: int | None = None, longest: int | None = None, loads: Loads | None = None
 ) -> list[Step]:
-    """The last steps of a job, first to last, with its present wait.
+    """Return the last steps of a job, first to last, with its present wait.
 
     None of their results is longer than `longest` bytes; `loads` reads them, as in `inspect`.
     """
@@ -167,7 +167,7 @@ async def signal_own(conn: Connection, job_id: int, payload: str | None = None) 
 
 
 def wait_name(event: str, key: str) -> str:
-    """The name of the step of a wait, as the function in steps.sql returns it."""
+    """Return the name of the step of a wait, as the function in steps.sql returns it."""
     return f"{event}/{key}"
 
 

@@ -176,7 +176,7 @@ async def replay(conn: Connection, name: str, since: int | datetime, *, preview:
 
 
 async def list_subscriptions(conn: Connection) -> list[Subscription]:
-    """Every subscription, and how far it is."""
+    """Return every subscription, and how far it is."""
     return await call_as(conn, class_row(Subscription), "list_subscriptions", _read=True)
 
 
@@ -190,5 +190,5 @@ async def buried(
 
 
 async def deliveries_of(conn: Connection, event_id: int) -> list[EventDelivery]:
-    """Where one event is with each subscription whose job for it is not over."""
+    """Return where one event is with each subscription whose job for it is not over."""
     return await call_as(conn, class_row(EventDelivery), "event_deliveries", _read=True, event_id=event_id)

@@ -80,7 +80,7 @@ class TenantLine:
 
 
 async def list_tenants(conn: Connection, *, after: str = "", most: int = 50) -> list[TenantLine]:
-    """The tenants by name; `after` is the last of the page before. Use a worker's connection."""
+    """Return the tenants by name; `after` is the last of the page before. Use a worker's connection."""
     return await call_as(conn, class_row(TenantLine), "list_tenants", _read=True, after=after, most=most)
 
 

@@ -1,4 +1,4 @@
-"""Webhook deliveries: one event for one endpoint, from the fan-out to its last attempt.
+"""A webhook delivery is one event for one endpoint, from the fan-out to its last attempt.
 
 People list deliveries and attempts, and send again what failed; workers fan out events, start and
 settle deliveries, and clean up. The endpoints are in `engine.webhooks`, the logic is in
@@ -97,7 +97,7 @@ async def list_deliveries(
     before: int | None = None,
     most: int = PAGE,
 ) -> list[Delivery]:
-    """The deliveries of an endpoint, newest first."""
+    """Return the deliveries of an endpoint, newest first."""
     return await call_as(
         conn,
         class_row(Delivery),
@@ -120,7 +120,7 @@ async def list_attempts(
     before: int | None = None,
     most: int = PAGE,
 ) -> list[Attempt]:
-    """The attempts at an endpoint, or at one delivery, newest first."""
+    """Return the attempts at an endpoint, or at one delivery, newest first."""
     return await call_as(
         conn,
         class_row(Attempt),
@@ -144,7 +144,7 @@ async def find(
     event_ids: Sequence[str] | None = None,
     ids: Sequence[int] | None = None,
 ) -> list[int]:
-    """The deliveries of an endpoint that match every filter, oldest first."""
+    """Return the deliveries of an endpoint that match every filter, oldest first."""
     rows = await call(
         conn,
         "find_webhook_deliveries",

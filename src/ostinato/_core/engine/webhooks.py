@@ -1,4 +1,4 @@
-"""Webhooks: endpoints that events are sent to, their secrets, and messages that come in.
+"""A webhook endpoint is a URL that events are sent to, with its secrets; messages that come in are here too.
 
     made = await webhooks.create_endpoint(conn, "orders", "https://shop.example/hooks")
     made.secret                                        # shown this once: hand it to the receiver
@@ -184,7 +184,7 @@ async def rotate(
 
 
 def open_secrets(vault: Vault, endpoint_id: int, stored: Sequence[str]) -> list[str]:
-    """The secrets of an endpoint, to sign with.
+    """Return the secrets of an endpoint, to sign with.
 
     One of before the vault is in the clear until `ostinato secrets rotate` seals it. While a key is
     rotated a process may lack that of one secret: the others sign, as long as there is one.
@@ -210,15 +210,44 @@ async def resume(conn: Connection, name: str, *, tenant_id: str | None = None) -
     return int(await call_value(conn, "resume_webhook_endpoint", name=name, tenant_id=tenant_id))
 
 
-async def list_endpoints(conn: Connection, *, tenant_id: str | None = None, name: str | None = None) -> list[Endpoint]:
-    """The endpoints of a tenant, or of all."""
+async def list_endpoints(
+    conn: Connection,
+    *,
+    tenant_id: str | None = None,
+    name: str | None = None,
+    failing: bool = False,
+    after: tuple[str, str] | None = None,
+    most: int | None = None,
+    sample: int = 10_000,
+) -> list[Endpoint]:
+    """Return the endpoints of a tenant, or of all, by tenant and name.
+
+    Args:
+        conn: A connection of a worker.
+        tenant_id: Whose; None means of all tenants.
+        name: Only the one of this name.
+        failing: Only those that refuse, or that nothing is sent to.
+        after: Only those after this tenant and name.
+        most: So many at most; None means all.
+        sample: The counts are of so many deliveries of each, the newest.
+
+    """
     return await call_as(
-        conn, class_row(Endpoint), "list_webhook_endpoints", _read=True, tenant_id=tenant_id, name=name
+        conn,
+        class_row(Endpoint),
+        "list_webhook_endpoints",
+        _read=True,
+        tenant_id=tenant_id,
+        name=name,
+        failing=failing,
+        after=None if after is None else list(after),
+        most=most,
+        sample=sample,
     )
 
 
 async def show_endpoint(conn: Connection, name: str, *, tenant_id: str = "default") -> Endpoint:
-    """One endpoint."""
+    """Return one endpoint."""
     found = await list_endpoints(conn, tenant_id=tenant_id, name=name)
     if not found:
         raise NotFound(
@@ -257,7 +286,7 @@ async def receive(
 
 
 def _checked(secret: str | None) -> str:
-    """The secret that was given, if it is one, or a new one."""
+    """Return the secret that was given, if it is one, or a new one."""
     if secret is None:
         return make_secret(secrets.token_bytes(KEY_BYTES))
     check_secret(secret)

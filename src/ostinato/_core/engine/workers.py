@@ -85,6 +85,11 @@ async def register_kinds(conn: AnyConnection, kinds: Sequence[KindRow]) -> None:
     )
 
 
+async def kind_schema(conn: AnyConnection, kind: str) -> object:
+    """Return the JSON schema of a kind's arguments, as the connection reads JSON; None: no worker has declared it."""
+    return await call_value(conn, "kind_schema", _read=True, kind=kind)
+
+
 def heartbeat(conn: Connection[Any], worker_id: UUID, *, draining: bool = False, blocked_by: str | None = None) -> bool:
     """Record that a worker is alive; False means that it was declared dead.
 
@@ -102,6 +107,11 @@ async def drain(conn: AnyConnection, worker_id: UUID) -> None:
 async def unregister(conn: AnyConnection, worker_id: UUID) -> None:
     """Remove a worker that stops."""
     await call(conn, "unregister_worker", worker_id=worker_id)
+
+
+async def note_fault(conn: AnyConnection, part: str, message: str) -> None:
+    """Note that something outside the database that a worker needs does not answer: for `doctor` and the alert."""
+    await call(conn, "note_fault", part=part, message=message)
 
 
 async def poll(conn: AnyConnection, worker_id: UUID, queues: Sequence[str], max_crashes: int) -> Poll:

@@ -15,12 +15,24 @@ revoke all on database {name} from public;
 grant connect, temporary on database {name} to ostinato_owner, ostinato_worker, ostinato_tenant, ostinato_api;
 
 -- name: drop_database
--- Removes a database and whoever is still connected to it.
+-- Removes a database, and ends the sessions that are still connected to it.
 drop database if exists {name} with (force);
 
 -- name: rename_database
 -- Gives a database that nobody is connected to another name.
 alter database {name} rename to {to};
+
+-- name: forget_fsync
+-- For tests: what is lost with the machine is worth nothing.
+alter system set fsync = off;
+
+-- name: forget_pages
+-- As above.
+alter system set full_page_writes = off;
+
+-- name: reload_settings
+-- Has the server read them.
+select pg_catalog.pg_reload_conf();
 
 -- name: set_password
 -- Gives the superuser the password of its file. One line: single-user mode ends a statement at the end of a line.

@@ -74,6 +74,10 @@ to ostinato_worker, ostinato_api;
 grant execute on function ostinato.watch_due_alerts, ostinato.watch_alerts, ostinato.watch_failed_alerts
 to ostinato_api;
 
+-- They say as whom they act, so they are not for a session that acts as a tenant already.
+revoke execute on function ostinato.enqueue_job_as, ostinato.show_job_as from ostinato_tenant;
+grant execute on function ostinato.enqueue_job_as, ostinato.show_job_as to ostinato_api;
+
 -- What only a migration calls, as the owner.
 revoke execute on function
     ostinato.install_machine, ostinato.attach_machine, ostinato.protect_table, ostinato_internal.note_transition,

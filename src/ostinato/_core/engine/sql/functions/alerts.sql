@@ -76,9 +76,9 @@ language sql immutable as $$
     select evaluated_at is null or evaluated_at <= at - every or evaluated_at >= at + every
 $$;
 
--- The alerts to evaluate now, in groups for one call each: those on figures together, which cost one look at the
--- engine; each function by itself, and an application's (`is_foreign`) within a time; the alert on alerts that failed
--- last, so that it sees what the others met.
+-- Returns the alerts to evaluate now, in groups for one call each: those on figures together, which cost one look at
+-- the engine; each function by itself, and an application's (`is_foreign`) within a time; the alert on alerts that
+-- failed last, so that it sees what the others met.
 create function ostinato.due_alerts(every interval default '10 seconds')
 returns table (names text[], is_foreign boolean) language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -88,7 +88,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by bool_or(a.function is not distinct from 'ostinato.alert_failures'), min(a.name)
 $$;
 
--- Evaluates those of some alerts (null: all) that were not evaluated within `every` and that nobody else has in hand.
+-- Evaluates those of some alerts (null: all) that were not evaluated within `every` and that nobody else has locked.
 -- Returns what changed: fired, resolved, or failed.
 create function ostinato.evaluate_alerts(every interval default '10 seconds', names text[] default null)
 returns setof ostinato_data.alert_change language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -136,10 +136,10 @@ language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from failed f order by f.name
 $$;
 
--- The three verbs above for the role of the API, which evaluates too, because no worker can notice that no worker is
--- alive. They run as the owner, so they take only what cannot change anything with the owner's rights (is_watchable);
--- the rest is left to workers. And they return which alert changed, but not what belongs to a tenant: no label, no
--- message, and of an error only its code.
+-- Runs the three verbs above for the role of the API, which evaluates too, because no worker can notice that no worker
+-- is alive. They run as the owner, so they take only what cannot change anything with the owner's rights
+-- (is_watchable); the rest is left to workers. And they return which alert changed, but not what belongs to a tenant:
+-- no label, no message, and of an error only its code.
 create function ostinato.watch_due_alerts(every interval default '10 seconds')
 returns table (names text[], is_foreign boolean) language sql volatile security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -177,7 +177,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from alert a where a.name = $1
 $$;
 
--- The alerts whose sources fail, and how often in a row: what ostinato.alert_source measures.
+-- Returns the alerts whose sources fail, and how often in a row: what ostinato.alert_source measures.
 create function ostinato.alert_failures() returns table (label text, value double precision) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select a.name, a.failures::double precision from alert a where a.failures > 0 order by a.name limit 1000
@@ -382,7 +382,8 @@ language sql immutable as $$
     select case when value not in ('infinity', '-infinity', 'nan') then value end
 $$;
 
--- What the source of an alert says now, and whether that is bad. Changes nothing, and does not mind who evaluates.
+-- Returns what the source of an alert says now, and whether that is bad. Changes nothing, and does not mind who
+-- evaluates.
 create function ostinato.measure_alert(name text)
 returns table (label text, value double precision, bad boolean, message text) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -462,8 +463,8 @@ language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
         f.pending = 0, a.name
 $$;
 
--- A page of what fired (with `open`, only what is bad now, pending included), newest first; `before` is the last id of
--- the page before.
+-- Returns a page of what fired (with `open`, only what is bad now, pending included), newest first; `before` is the
+-- last id of the page before.
 create function ostinato.list_firings(
     name text default null, tenant text default null, open boolean default false, before bigint default null,
     most integer default 50
@@ -486,7 +487,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by f.id desc limit least(greatest($5, 1), 1000)
 $$;
 
--- The alerts of the tenant of the transaction. For the role ostinato_tenant (see inspect.sql); errors of
+-- Returns the alerts of the tenant of the transaction. For the role ostinato_tenant (see inspect.sql); errors of
 -- sources are for those who run the installation.
 create function ostinato.own_alerts() returns setof ostinato_data.alert_line language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -496,7 +497,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from ostinato.list_alerts(ostinato_internal.own_tenant()) l where ostinato_internal.own_tenant() <> '' limit 1000
 $$;
 
--- What fired for the tenant of the transaction.
+-- Returns what fired for the tenant of the transaction.
 create function ostinato.own_firings(
     name text default null, open boolean default false, before bigint default null, most integer default 50
 ) returns table (

@@ -146,8 +146,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato_internal.find_audit($1, $2, $3, $4, $5, ostinato_internal.own_tenant(), $6, $7)
 $$;
 
--- What operators did, newest first: entries before the id `before` that match every filter (null = any). A target is a
--- name, or the id of a job. A tenant sees its own. At most 100 jobs of an entry are listed.
+-- Returns what operators did, newest first: entries before the id `before` that match every filter (null = any). A
+-- target is a name, or the id of a job. A tenant sees its own. At most 100 jobs of an entry are listed.
 create function ostinato.list_audit(
     actor text default null, verb text default null, target text default null, since timestamptz default null,
     tenant_id text default null, before bigint default null, most integer default 50

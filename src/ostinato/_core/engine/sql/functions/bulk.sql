@@ -90,7 +90,8 @@ create function ostinato_internal.own_filter_tenant(asked text) returns text lan
         then ostinato_internal.own_tenant() else '' end
 $$;
 
--- How many jobs a bulk action would meet: `capped` when there are more than it counted. `samples` are the ids of five.
+-- Returns how many jobs a bulk action would meet: `capped` when there are more than it counted. `samples` are the ids
+-- of five.
 create function ostinato.preview_bulk(
     verb text, state text default null, filter anycompatible default null::json,
     out matching bigint, out capped boolean, out samples bigint[]
@@ -326,7 +327,7 @@ begin
     )
     select coalesce(array_agg(e.job_id), '{}') into v_gone from ended e;
     perform ostinato_internal.free_unique_keys(v_gone, 'cancelled'), ostinato_internal.forget_run(v_gone, v_gone),
-            ostinato_internal.end_deliveries(v_gone);
+            ostinato_internal.end_deliveries(v_gone), ostinato_internal.count_children(v_gone, 'cancelled');
     v_held := array(select h.job_id from ostinato_internal.held_jobs(ids) h where not h.job_id = any (v_gone));
     insert into cancel_request (job_id, requested_at, reason)
     select h, ostinato.now(), cancelled_jobs.reason from unnest(v_held) h on conflict do nothing;
@@ -350,7 +351,8 @@ begin
     )
     select coalesce(array_agg(e.job_id), '{}') into v_gone from ended e;
     perform ostinato_internal.free_unique_keys(v_gone, 'cancelled'), ostinato_internal.forget_run(v_gone, v_gone),
-            ostinato_internal.end_deliveries(v_gone);
+            ostinato_internal.end_deliveries(v_gone), ostinato_internal.count_children(v_gone, 'dead', -1),
+            ostinato_internal.count_children(v_gone, 'cancelled');
     return v_gone;
 end
 $$;
@@ -462,7 +464,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by b.id desc limit ostinato_internal.page_size($3)
 $$;
 
--- The jobs that a bulk action left as they are, and why: a page by id.
+-- Returns the jobs that a bulk action left as they are, and why: a page by id.
 create function ostinato.list_bulk_refusals(bulk_id bigint, after bigint default 0, most integer default 100)
 returns table (job_id bigint, reason text) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

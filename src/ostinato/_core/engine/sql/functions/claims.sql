@@ -93,9 +93,9 @@ begin
     return query
     select b.job_id, b.attempt, b.failures, b.crashes, b.claim_id,
            coalesce(j.kind, ostinato_internal.refuse_moved(b.job_id)), j.args::text, j.tenant_id, j.correlation_id,
-           j.max_attempts,
-           extract(epoch from v_now - greatest(j.created_at, coalesce(j.run_at, j.created_at)))::double precision,
-           case when b.n = 1 then v_batch.cursor end, v_more.behind[b.n], ostinato_internal.subject_token(j.subject)
+           j.max_attempts, extract(epoch from v_now - greatest(j.created_at, j.run_at))::double precision,
+           case b.n when 1 then v_batch.cursor end, v_more.behind[b.n], ostinato_internal.subject_token(j.subject),
+           j.traceparent
     from unnest(v_batch.job_ids, v_batch.attempts, v_batch.failures, v_batch.crashes, v_claims)
         with ordinality b (job_id, attempt, failures, crashes, claim_id, n)
     left join job j on j.id = b.job_id order by b.n;
@@ -267,7 +267,7 @@ begin
             v_batch := v_turn.batch;
             v_lanes := v_turn.lanes;
         end loop;
-        -- A look-up that was full has more lanes behind it; but only so many, if they hold next to nothing for us.
+        -- A full look-up means that there are more lanes. After some that gave this claim next to nothing, it ends.
         v_poor := v_poor + (v_fresh
                             and cardinality(v_batch.job_ids) < v_had + ostinato_internal.poor_look_up())::integer;
         exit when cardinality(v_batch.job_ids) >= wanted
@@ -721,7 +721,11 @@ begin
     select array_agg(s.job_id), bool_or(s.keyed) into v_done, v_keyed from settled s;
     perform ostinato_internal.forget_run(v_done, v_done);
     if v_keyed then
-        perform ostinato_internal.free_unique_keys(v_done, 'done');
+        perform ostinato_internal.free_unique_keys(v_done, 'done'),
+                ostinato_internal.count_children(v_done, 'done');
+        if not in_transaction then
+            perform ostinato_internal.settle_groups(v_done);
+        end if;
     end if;
     if not in_transaction then
         perform ostinato_internal.end_deliveries(v_done);
@@ -830,7 +834,8 @@ begin
            array_agg(s.job_id) filter (where s.outcome = 'dead')
     into v_done, v_ended, v_dead from settled s;
     perform ostinato_internal.forget_run(v_done, v_ended), ostinato_internal.end_deliveries(v_ended, v_dead),
-            ostinato_internal.ring_ends(v_dead);
+            ostinato_internal.ring_ends(v_dead), ostinato_internal.count_children(v_dead, 'dead'),
+            ostinato_internal.count_children(v_ended, 'cancelled');
     return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
 end
 $$;
@@ -884,7 +889,8 @@ begin
           and not 'cancelled' = any (u.states)
     )
     select array_agg(s.job_id), array_agg(s.job_id) filter (where s.cancelled) into v_done, v_ended from settled s;
-    perform ostinato_internal.forget_run(v_done, v_ended), ostinato_internal.end_deliveries(v_ended);
+    perform ostinato_internal.forget_run(v_done, v_ended), ostinato_internal.end_deliveries(v_ended),
+            ostinato_internal.count_children(v_ended, 'cancelled');
     return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
 end
 $$;
@@ -906,7 +912,7 @@ begin
     )
     select array_agg(s.job_id) into v_done from settled s;
     perform ostinato_internal.forget_run(v_done, v_done), ostinato_internal.free_unique_keys(v_done, 'cancelled'),
-            ostinato_internal.end_deliveries(v_done);
+            ostinato_internal.end_deliveries(v_done), ostinato_internal.count_children(v_done, 'cancelled');
     return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
 end
 $$;
@@ -939,7 +945,7 @@ begin
     )
     select array_agg(s.job_id), array_agg(s.job_id) filter (where s.cancelled) into v_done, v_ended from settled s;
     perform ostinato_internal.forget_run(v_done, v_ended), ostinato_internal.end_deliveries(v_ended),
-            ostinato_internal.keep_order(v_done);
+            ostinato_internal.keep_order(v_done), ostinato_internal.count_children(v_ended, 'cancelled');
     return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
 end
 $$;

@@ -1,9 +1,9 @@
 -- The one clock of the engine, the ids made from it, and the contract between code and schema.
 
--- The time. Always the database's, never a worker's. Only in a database that was made for tests (use_test_clock) does a
--- session with ostinato.clock = 'table' (or a timestamp) get a time that tests can move: everywhere else the setting,
--- which any role may set, changes nothing. A session without the setting pays for none of it: this is inlined, and asks
--- no table.
+-- Returns the time. Always the database's, never a worker's. Only in a database that was made for tests
+-- (use_test_clock) does a session with ostinato.clock = 'table' (or a timestamp) get a time that tests can move:
+-- everywhere else the setting, which any role may set, changes nothing. A session without the setting pays for none of
+-- it: this is inlined, and asks no table.
 create function ostinato.now() returns timestamptz language sql volatile parallel safe as $$
     select case coalesce(pg_catalog.current_setting('ostinato.clock', true), '')
         when '' then pg_catalog.clock_timestamp() else ostinato_internal.fake_now() end
@@ -34,12 +34,13 @@ create function ostinato_internal.first_id(at timestamptz) returns bigint langua
     select greatest(0, (at at time zone 'UTC')::date - '2026-01-01'::date) * 10000000000
 $$;
 
--- A new id that grows with time: its day, then a sequence of up to 10^10 a day.
+-- Returns a new id that grows with time: its day, then a sequence of up to 10^10 a day.
 create function ostinato.new_id(at timestamptz default null) returns bigint language sql volatile as $$
     select ostinato_internal.first_id(coalesce(at, ostinato.now())) + pg_catalog.nextval('ostinato_data.job_id_seq')
 $$;
 
--- The contract this schema speaks, and the oldest that it still serves. A worker outside stops with exit code 78.
+-- Returns the contract this schema speaks, and the oldest that it still serves. A worker outside stops with exit code
+-- 78.
 create function ostinato.contract(out current integer, out oldest integer) language sql immutable as $$
     select 2, 2
 $$;
@@ -88,8 +89,19 @@ begin
 end
 $$;
 
--- The kinds of jobs that wait for their time; those that wait for an event, without a deadline, have none.
-create function ostinato.waiting_kinds() returns setof text language sql stable
+-- In how many seconds the next job of these kinds runs that waits for its time; null when none does. The deadline of a
+-- wait, for an event or for children, counts only with `timeouts`.
+create function ostinato.next_time(kinds text[], timeouts boolean default false) returns double precision
+language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select distinct s.kind from scheduled s where ostinato_internal.real_time(s.run_at) is not null
+    select extract(epoch from min(s.run_at) - ostinato.now()) from scheduled s
+    where s.kind = any ($1) and s.run_at < ostinato.never() and ($2 or s.reason <> 'event')
+$$;
+
+-- The jobs of these kinds that wait for an event, or for their children.
+create function ostinato.open_waits(kinds text[])
+returns table (job_id bigint, kind text, event text, key text, deadline timestamptz) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select s.job_id, s.kind, w.event, w.key, w.deadline from scheduled s join job_wait w on w.job_id = s.job_id
+    where s.kind = any ($1) and s.reason = 'event' order by s.job_id
 $$;

@@ -9,7 +9,8 @@
 --
 -- `kind.open` is null where only workers of an older release declared the kind: then it is open, as it was for them.
 
--- Refuses a kind that tenants may not start, or a queue that they may not use; null is the kind's own queue.
+-- Refuses a kind that tenants may not start, or a queue that they may not use; null is the kind's own queue. `closed`
+-- in the detail tells this refusal from one of the args: the API answers it with 403.
 create function ostinato.check_open_kind(kind text, queue text default null) returns void
 language plpgsql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -18,7 +19,7 @@ begin
        or exists (select from subscription s where s.kind = check_open_kind.kind) then
         raise exception using errcode = 'OS400',
             message = format('jobs of the kind %s are made by the engine', check_open_kind.kind),
-            detail = json_build_object('kind', check_open_kind.kind),
+            detail = json_build_object('kind', check_open_kind.kind, 'closed', true),
             hint = 'Emit the event, or send the webhook, that such a job is for.';
     end if;
     if not exists (select from kind k where k.name = check_open_kind.kind and k.open is not false) then
@@ -26,7 +27,8 @@ begin
             message = case when exists (select from kind k where k.name = check_open_kind.kind)
                 then format('the kind %s is closed to tenants', check_open_kind.kind)
                 else format('no worker has declared a kind %s', check_open_kind.kind) end,
-            detail = json_build_object('kind', check_open_kind.kind, 'open', ostinato_internal.open_kinds()),
+            detail = json_build_object('kind', check_open_kind.kind, 'open', ostinato_internal.open_kinds(),
+                                       'closed', true),
             hint = format('Open kinds: %s. An application opens one with @app.job(open=True), and its workers declare '
                           'it when they start.', ostinato_internal.say_some(ostinato_internal.open_kinds()));
     end if;
@@ -45,7 +47,7 @@ begin
     if not check_open_queue.queue = any (v_open) then
         raise exception using errcode = 'OS400',
             message = format('queue %L is closed to tenants', check_open_queue.queue),
-            detail = json_build_object('queue', check_open_queue.queue, 'open', v_open),
+            detail = json_build_object('queue', check_open_queue.queue, 'open', v_open, 'closed', true),
             hint = format('Leave the queue out to use the kind''s own. Open queues: %s.',
                           ostinato_internal.say_some(v_open));
     end if;
@@ -63,6 +65,13 @@ $$;
 create function ostinato_internal.say_some(names text[]) returns text language sql immutable as $$
     select case when cardinality($1) = 0 then 'none'
         else array_to_string($1[:10], ', ') || case when cardinality($1) > 10 then ', …' else '' end end
+$$;
+
+-- Lets the rest of this transaction write nothing, whatever is called in it: for those who only look.
+create function ostinato.only_read() returns void language plpgsql as $$
+begin
+    set transaction read only;
+end
 $$;
 
 -- The tenant that the session acts as, also within a function that runs with the rights of its owner; null for a role
@@ -111,13 +120,13 @@ $$;
 create function ostinato_internal.own_enqueue_job(
     kind text, args json, queue text, priority integer, run_at timestamptz, tenant_id text, correlation_id text,
     limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text,
-    subject text
+    subject text, traceparent text
 ) returns bigint language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_own_jobs(array[tenant_id], array[kind], array[queue], array[limit_scope]);
     return ostinato.enqueue_job(kind, args, queue, priority, run_at, tenant_id, correlation_id, limit_key, unique_key,
-                                unique_policy, unique_states, max_attempts, limit_scope, subject);
+                                unique_policy, unique_states, max_attempts, limit_scope, subject, traceparent);
 end
 $$;
 
@@ -125,13 +134,13 @@ $$;
 create function ostinato_internal.own_enqueue_jobs(
     kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
     correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[],
-    subjects text[]
+    subjects text[], traceparent text
 ) returns setof bigint language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_own_jobs(tenant_ids, kinds, queues, limit_scopes);
     return query select j from ostinato.enqueue_jobs(
         kinds, args, queues, priorities, run_ats, tenant_ids, correlation_ids, limit_keys, unique_keys, max_attempts,
-        limit_scopes, subjects) j;
+        limit_scopes, subjects, traceparent => own_enqueue_jobs.traceparent) j;
 end
 $$;

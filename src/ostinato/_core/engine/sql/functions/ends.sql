@@ -5,7 +5,7 @@
 -- list; where nobody waits it costs one look at an empty table. A ring can be missed (a verb that had looked before the
 -- row was committed), so callers also ask again now and then: a ring only makes it faster.
 
--- How a job ended, or no row while it has not; then the caller is rung when it has, for some seconds.
+-- Returns how a job ended, or no row while it has not; then the caller is rung when it has, for some seconds.
 create function ostinato.watch_job(job_id bigint, seconds double precision default 60)
 returns table (state text, result json, error json) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -21,7 +21,7 @@
 -- What may go wrong: a job keeps running (the call says so; repeat it); a handler writes after the erasure (it was
 -- running, so its job still has its subject: repeat it); a row version stays on the disk until vacuum, and in backups.
 
--- The subject of a call: the one given, else the transaction's app.subject, else none.
+-- Returns the subject of a call: the one given, else the transaction's app.subject, else none.
 create function ostinato.subject(given text) returns text language sql stable as $$
     select coalesce(given, nullif(pg_catalog.current_setting('app.subject', true), ''))
 $$;

@@ -97,8 +97,8 @@ begin
 end
 $$;
 
--- The number of the advisory lock of a key. An application whose own table is the record of its requests takes the same
--- lock for them, with pg_advisory_xact_lock, before it looks.
+-- Returns the number of the advisory lock of a key. An application whose own table is the record of its requests takes
+-- the same lock for them, with pg_advisory_xact_lock, before it looks.
 create function ostinato.key_lock(tenant_id text, scope text, key text) returns bigint language sql stable as $$
     select hashtextextended(concat_ws(e'\x1f', 'ostinato.idempotency', $1, $2, $3), 0)
 $$;

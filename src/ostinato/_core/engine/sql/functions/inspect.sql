@@ -279,7 +279,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato_internal.find_jobs($1, $2, $3, ostinato_internal.own_tenant(), $4, $5)
 $$;
 
--- A page of jobs, newest first, that match a filter (null = any); or those of `ids`, which search_jobs found.
+-- Returns a page of jobs, newest first, that match a filter (null = any); or those of `ids`, which search_jobs found.
 create function ostinato.list_jobs(
     inout state text default null, inout queue text default null, inout kind text default null,
     inout tenant_id text default null, inout correlation_id text default null,
@@ -363,7 +363,7 @@ begin
 end
 $$;
 
--- Everything about one job.
+-- Returns everything about one job.
 create function ostinato.show_job(
     job_id bigint,
     out id bigint, out kind text, out queue text, out tenant_id text, out correlation_id text, out priority smallint,
@@ -405,8 +405,8 @@ begin
 end
 $$;
 
--- The last `most` runs of a job (null = all), first to last; the one that is on has the outcome 'running' and no end.
--- Of a result longer than `longest` bytes nothing is shown, of such an error its summary.
+-- Returns the last `most` runs of a job (null = all), first to last; the one that is on has the outcome 'running' and
+-- no end. Of a result longer than `longest` bytes nothing is shown, of such an error its summary.
 create function ostinato.job_attempts(job_id bigint, most integer default null, longest integer default null)
 returns table (
     attempt integer, outcome text, started_at timestamptz, finished_at timestamptz, duration_ms integer, worker_id uuid,
@@ -482,8 +482,8 @@ begin
 end
 $$;
 
--- Every queue that is configured, holds jobs, or belongs to a kind, by name: at most `most` (null = all). `capped`
--- names the counts that are lower bounds, see ready_cap and place_cap.
+-- Returns every queue that is configured, holds jobs, or belongs to a kind, by name: at most `most` (null = all).
+-- `capped` names the counts that are lower bounds, see ready_cap and place_cap.
 create function ostinato.list_queues(most integer default null) returns table (
     name text, paused boolean, concurrency integer, rate_count integer, rate_seconds double precision,
     key_concurrency integer, key_rate_count integer, key_rate_seconds double precision, ready bigint, scheduled bigint,
@@ -521,7 +521,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off as $$
     order by k.name limit $1
 $$;
 
--- Every worker that is registered, the longest silent first: at most `most` (null = all).
+-- Returns every worker that is registered, the longest silent first: at most `most` (null = all).
 create function ostinato.list_workers(most integer default null) returns table (
     id uuid, name text, started_at timestamptz, beat_at timestamptz, beat_age double precision,
     expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamptz,
@@ -539,7 +539,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by w.beat_at, w.id limit $1
 $$;
 
--- A page of dead letters, newest job first, that match a filter (null = any).
+-- Returns a page of dead letters, newest job first, that match a filter (null = any).
 create function ostinato.list_dead_letters(
     inout queue text default null, inout kind text default null, inout tenant_id text default null,
     inout signature text default null, before bigint default null, most integer default 50,
@@ -585,7 +585,8 @@ create function ostinato_internal.estimate_rows(name regclass) returns bigint la
     from pg_catalog.pg_class c where c.oid = $1
 $$;
 
--- The engine in numbers, for metrics: one row. Counts above place_cap are estimates, and `estimated` names them.
+-- Returns the engine in numbers, for metrics: one row. Counts above place_cap are estimates, and `estimated` names
+-- them.
 create function ostinato.engine_stats(
     out ready bigint, out scheduled bigint, out due bigint, out running bigint, out dead bigint, out estimated text[],
     out workers bigint, out expired_workers bigint, out oldest_ready double precision, out xmin_age bigint,
@@ -625,4 +626,14 @@ begin
     default_bytes := pg_total_relation_size('job_default') + pg_total_relation_size('outcome_default')
                      + pg_total_relation_size('step_default');
 end
+$$;
+
+-- How far jobs are, for those who follow them: the state, and what the handler reported last. One row for each job that
+-- the caller may see.
+create function ostinato.follow_jobs(job_ids bigint[]) returns table (
+    job_id bigint, state text, done double precision, total double precision, note text, updated_at timestamptz
+) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+    select j.id, ostinato.job_state(j.id), p.done, p.total, p.note, p.updated_at
+    from job j left join job_progress p on p.job_id = j.id where j.id = any ($1)
 $$;

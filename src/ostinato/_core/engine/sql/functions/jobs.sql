@@ -79,12 +79,12 @@ begin
 end
 $$;
 
--- The tenant of a call: the one given, else the transaction's app.tenant_id, else 'default'.
+-- Returns the tenant of a call: the one given, else the transaction's app.tenant_id, else 'default'.
 create function ostinato.tenant(given text) returns text language sql stable as $$
     select coalesce(given, nullif(pg_catalog.current_setting('app.tenant_id', true), ''), 'default')
 $$;
 
--- The correlation id of a call: the one given, else the transaction's app.correlation_id, else none.
+-- Returns the correlation id of a call: the one given, else the transaction's app.correlation_id, else none.
 create function ostinato.correlation(given text) returns text language sql stable as $$
     select coalesce(given, nullif(pg_catalog.current_setting('app.correlation_id', true), ''))
 $$;
@@ -107,7 +107,8 @@ create function ostinato.enqueue_job(
     limit_key text default null,
     unique_key text default null, unique_policy text default 'return',
     unique_states text[] default '{scheduled,ready,running}',
-    max_attempts integer default null, limit_scope text default 'tenant', subject text default null
+    max_attempts integer default null, limit_scope text default 'tenant', subject text default null,
+    traceparent text default null
 ) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -126,7 +127,7 @@ begin
     if not ostinato_internal.sees_all() then
         return ostinato_internal.own_enqueue_job(
             kind, args, queue, priority, run_at, tenant_id, correlation_id, limit_key, unique_key, unique_policy,
-            unique_states, max_attempts, limit_scope, subject);
+            unique_states, max_attempts, limit_scope, subject, traceparent);
     end if;
     -- Each look and each call costs a single enqueue a part of its time: only what may be wrong is checked to the end.
     -- The kind is looked at also when the caller gives all its defaults: it says which arguments are secret.
@@ -150,12 +151,12 @@ begin
         if v_holder <> v_id then return v_holder; end if;
     end if;
     insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
-                     unique_key, correlation_id, unique_states, limit_scope, subject)
+                     unique_key, correlation_id, unique_states, limit_scope, subject, traceparent)
     values (v_id, v_now, enqueue_job.run_at, v_priority, enqueue_job.max_attempts, enqueue_job.kind, v_queue, v_tenant,
             enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of,
             case when enqueue_job.unique_key is not null
                 then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end, nullif(limit_scope, 'tenant'),
-            ostinato_internal.note_subject(v_tenant, v_subject));
+            ostinato_internal.note_subject(v_tenant, v_subject), ostinato_internal.checked_trace(traceparent));
     if enqueue_job.run_at > v_now then
         insert into scheduled select w.* from ostinato_internal.new_place(
             v_id, v_priority, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind,
@@ -168,6 +169,11 @@ begin
     end if;
     return v_id;
 end
+$$;
+
+-- A traceparent of W3C Trace Context, or null for whatever else somebody sent.
+create function ostinato_internal.checked_trace(traceparent text) returns text language sql immutable as $$
+    select case when length($1) = 55 and $1 ~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' then $1 end
 $$;
 
 -- Takes a unique key for a job, or returns the job that has it. 'refuse' raises instead; 'replace' takes the place of
@@ -215,12 +221,14 @@ end
 $$;
 
 -- Adds many jobs in one statement and returns their ids in order. Arrays are null (the default for all), hold one value
--- (the same for all) or one value per job. Jobs with a unique key go one by one, with the policy `return`.
+-- (the same for all) or one value per job. Jobs with a unique key go one by one, with the policy `return`. With a
+-- group they are children (children.sql), which have no unique key, and which tenants do not add by themselves.
 create function ostinato.enqueue_jobs(
     kinds text[], args text[], queues text[] default null, priorities integer[] default null,
     run_ats timestamptz[] default null, tenant_ids text[] default null, correlation_ids text[] default null,
     limit_keys text[] default null, unique_keys text[] default null, max_attempts integer[] default null,
-    limit_scopes text[] default null, subjects text[] default null
+    limit_scopes text[] default null, subjects text[] default null,
+    parent_id bigint default null, group_id bigint default null, traceparent text default null
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -231,10 +239,11 @@ declare
     v_ours  constant text := ostinato.correlation(null);
     v_tries constant integer[] := enqueue_jobs.max_attempts;
     v_about constant text := ostinato.subject(null);
+    v_trace constant text := ostinato_internal.checked_trace(traceparent);
 begin
     if not ostinato_internal.sees_all() then
         return query select ostinato_internal.own_enqueue_jobs(kinds, args, queues, priorities, run_ats, tenant_ids,
-            correlation_ids, limit_keys, unique_keys, v_tries, limit_scopes, subjects);
+            correlation_ids, limit_keys, unique_keys, v_tries, limit_scopes, subjects, traceparent);
         return;
     end if;
     perform ostinato_internal.check_lengths(cardinality(args), cardinality(kinds), cardinality(queues),
@@ -248,8 +257,7 @@ begin
     end if;
     perform ostinato_internal.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine,
                                          correlation_ids || v_ours, limit_keys, v_tries, limit_scopes);
-    return query
-    with given as materialized (
+    return query with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
                case when cardinality(kinds) = 1 then kinds[1] else kinds[n] end as kind,
                case when cardinality(queues) = 1 then queues[1] else queues[n] end as queue,
@@ -269,16 +277,16 @@ begin
         from given g left join kind k on k.name = g.kind
     ), new_job as (
         insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
-                         correlation_id, limit_scope, subject)
+                         correlation_id, limit_scope, subject, parent_id, group_id, traceparent)
         select p.id, v_now, p.run_at, p.priority, p.max_attempts, p.kind, p.queue, p.tenant_id, p.args, p.limit_key,
-               p.correlation_id, nullif(p.limit_scope, 'tenant'), p.subject from placed p
+               p.correlation_id, nullif(p.limit_scope, 'tenant'), p.subject, $13, $14, v_trace from placed p
     ), new_ready as (
         insert into ready select r.* from placed p cross join lateral ostinato_internal.new_place(
-            p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key, p.limit_scope) r
+            p.id, p.priority, $14 is not null, p.queue, p.tenant_id, p.kind, p.limit_key, p.limit_scope) r
         where p.run_at is null or p.run_at <= v_now
     ), new_scheduled as (
         insert into scheduled select w.* from placed p cross join lateral ostinato_internal.new_place(
-            p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key, p.limit_scope) r
+            p.id, p.priority, $14 is not null, p.queue, p.tenant_id, p.kind, p.limit_key, p.limit_scope) r
         cross join lateral ostinato_internal.scheduled_row(r, p.run_at, 'later') w where p.run_at > v_now
     )
     select p.id from placed p order by p.n;
@@ -357,7 +365,7 @@ begin
 end
 $$;
 
--- The state of a job, by the place it is in; null when there is no such job.
+-- Returns the state of a job, by the place it is in; null when there is no such job.
 create function ostinato.job_state(job_id bigint) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select case
@@ -414,7 +422,8 @@ begin
     if not found then
         return false;
     end if;
-    perform ostinato_internal.free_unique_keys(array[drop_waiting.job_id], 'cancelled');
+    perform ostinato_internal.free_unique_keys(array[drop_waiting.job_id], 'cancelled'),
+            ostinato_internal.count_children(array[drop_waiting.job_id], 'cancelled');
     return true;
 end
 $$;
@@ -472,7 +481,9 @@ begin
                 from outcome o where o.job_id = cancel_job.job_id;
                 perform ostinato_internal.free_unique_keys(array[cancel_job.job_id], 'cancelled'),
                         ostinato_internal.forget_run(array[cancel_job.job_id], array[cancel_job.job_id]),
-                        ostinato_internal.end_deliveries(array[cancel_job.job_id]);
+                        ostinato_internal.end_deliveries(array[cancel_job.job_id]),
+                        ostinato_internal.count_children(array[cancel_job.job_id], 'dead', -1),
+                        ostinato_internal.count_children(array[cancel_job.job_id], 'cancelled');
                 return v_state;
             end if;
         elsif v_state in ('done', 'cancelled') then
@@ -597,7 +608,8 @@ begin
         -- A dead letter that is gone by now was redriven (or cancelled) in the meantime.
         v_mine := found or v_state = 'cancelled';
         if v_mine then
-            perform ostinato_internal.rehold_unique_key(retry_job.job_id);
+            perform ostinato_internal.rehold_unique_key(retry_job.job_id),
+                    ostinato_internal.count_children(array[retry_job.job_id], v_state, -1);
         end if;
         -- The same types as above: a session plans the call below once.
         select max(o.attempt) + 1 as attempt, 0::smallint as failures, 0::smallint as crashes into v_job
@@ -819,8 +831,9 @@ create function ostinato_internal.redrive_jobs(
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_ids bigint[];
-    v_id  bigint;
+    v_ids  bigint[];
+    v_made bigint[];
+    v_id   bigint;
 begin
     select count(*) into matching from ostinato.find_dead_letters($1, $2, $3, $4, $5);
     redriven := 0;
@@ -835,11 +848,15 @@ begin
         delete from dead_letter d using job j
         where d.job_id = any (v_ids) and j.id = d.job_id and j.unique_key is null
         returning ostinato_internal.place_of(j, 0, d.attempt + 1, 0, 0) as place
+    ), made as (
+        insert into ready select r.*
+        from (select o.place, ostinato.new_id() as at from (select g.place from gone g order by (g.place).job_id) o) g
+        cross join lateral ostinato_internal.place_at(g.place, g.at) r
+        returning ready.job_id
     )
-    insert into ready select r.*
-    from (select o.place, ostinato.new_id() as at from (select g.place from gone g order by (g.place).job_id) o) g
-    cross join lateral ostinato_internal.place_at(g.place, g.at) r;
-    get diagnostics redriven = row_count;
+    select coalesce(array_agg(m.job_id), '{}') into v_made from made m;
+    redriven := cardinality(v_made);
+    perform ostinato_internal.count_children(v_made, 'dead', -1);
     perform ostinato_internal.rejoin_lanes(v_ids);
     for v_id in select d.job_id from dead_letter d where d.job_id = any (v_ids) loop  -- those with a unique key
         begin

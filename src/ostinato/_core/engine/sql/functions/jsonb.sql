@@ -14,10 +14,10 @@ create function ostinato.enqueue_job(
     tenant_id text default null, correlation_id text default null, limit_key text default null,
     unique_key text default null, unique_policy text default 'return',
     unique_states text[] default '{scheduled,ready,running}', max_attempts integer default null,
-    limit_scope text default 'tenant', subject text default null
+    limit_scope text default 'tenant', subject text default null, traceparent text default null
 ) returns bigint language sql as $$
     select ostinato.enqueue_job(
-        $1::text, $2::json, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+        $1::text, $2::json, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 $$;
 
 -- Adds a job under a lease, or attaches to the one there, see enqueue_or_attach with json.

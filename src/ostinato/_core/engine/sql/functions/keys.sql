@@ -18,7 +18,7 @@
 -- replaces, so that of two rotations, or of a rotation and a revocation, one comes first and the other sees it. Notes
 -- of use never wait.
 
--- A new key's id. One that was drawn and never used is no loss.
+-- Returns a new key's id. One that was drawn and never used is no loss.
 create function ostinato.next_api_key_id() returns bigint language sql volatile as $$
     select pg_catalog.nextval('ostinato_data.api_key_id_seq')
 $$;
@@ -110,7 +110,7 @@ begin
 end
 $$;
 
--- A key by its id, with its hash; no line when there is none.
+-- Returns a key by its id, with its hash; no line when there is none.
 create function ostinato.find_api_key(key_id bigint)
 returns table (
     id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamptz, expires_at timestamptz,
@@ -121,8 +121,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where k.id = $1
 $$;
 
--- The keys whose hash was shown, with their ids: for the role of the API, which so reads no key that nobody sent. That
--- hashes are not compared in constant time reveals at most how a SHA-256 begins, which opens nothing.
+-- Returns the keys whose hash was shown, with their ids: for the role of the API, which so reads no key that nobody
+-- sent. That hashes are not compared in constant time reveals at most how a SHA-256 begins, which opens nothing.
 create function ostinato.match_api_keys(key_ids bigint[], hashes bytea[])
 returns table (
     id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamptz, expires_at timestamptz,
@@ -151,8 +151,8 @@ begin
 end
 $$;
 
--- The keys of a tenant (null = all), newest first: all, or those that can or cannot be used. `before` is the key to go
--- on from.
+-- Returns the keys of a tenant (null = all), newest first: all, or those that can or cannot be used. `before` is the
+-- key to go on from.
 create function ostinato.list_api_keys(
     tenant_id text default null, usable boolean default null, before bigint default null, most integer default 100
 ) returns setof ostinato_data.api_key_line language sql volatile

@@ -379,7 +379,7 @@ begin
 end
 $$;
 
--- The leases: of a tenant or of all, whose names begin with a prefix, by name.
+-- Returns the leases: of a tenant or of all, whose names begin with a prefix, by name.
 create function ostinato.list_leases(prefix text default '', tenant_id text default null, most integer default 100)
 returns table (
     tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamptz,
@@ -395,7 +395,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by l.tenant_id, l.name limit ostinato_internal.page_size($3)
 $$;
 
--- One lease, as list_leases shows it; no line when nobody has it.
+-- Returns one lease, as list_leases shows it; no line when nobody has it.
 create function ostinato.show_lease(lease text, tenant_id text default null)
 returns table (
     tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamptz,

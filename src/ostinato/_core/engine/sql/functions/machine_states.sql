@@ -13,7 +13,7 @@ language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
           and (first.attname = $2 or first.attname = $3 and second.attname = $2))
 $$;
 
--- The rows in each state of a machine, by the tables that obey it: how many, and whether there may be more. A
+-- Returns the rows in each state of a machine, by the tables that obey it: how many, and whether there may be more. A
 -- table that the caller may not read is left out.
 create function ostinato.count_states(machine text, most integer default 1000, sample integer default 10000)
 returns table (entity text, state text, count bigint, capped boolean) language plpgsql stable

@@ -333,7 +333,7 @@ begin
 end
 $$;
 
--- What may happen in a state: each event with the state that it leads to.
+-- Returns what may happen in a state: each event with the state that it leads to.
 create function ostinato.allowed_events(machine text, state text) returns json language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select coalesce(json_object_agg(t.event, t.to_state order by t.event), '{}') from machine_transition t
@@ -554,7 +554,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     delete from transition_pass p where p.xid = pg_current_xact_id() and p.id = $1
 $$;
 
--- The log of one row, or of a whole table (id null): newest first. `before` is the last id of the page before it.
+-- Returns the log of one row, or of a whole table (id null): newest first. `before` is the last id of the page before
+-- it.
 create function ostinato.list_transitions(
     entity text, entity_id text default null, tenant_id text default null, before bigint default null,
     most integer default 50
@@ -580,8 +581,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select count(*) from gone
 $$;
 
--- Where a table does not obey its machine: the table is gone, or one of its triggers is missing or disabled. The owner
--- of a table can do that, and nothing else would show it.
+-- Returns the tables that do not obey their machine: the table is gone, or one of its triggers is missing or disabled.
+-- The owner of a table can do that, and nothing else would show it.
 create function ostinato.machine_gaps() returns table (entity text, machine text, problem text) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select t.entity, t.machine, case when ostinato_internal.relation_of(t.entity) is null then 'the table is gone'

@@ -2,7 +2,7 @@
 -- writes) they export themselves; here is what only the database knows. The names are those of base/metrics.py, without
 -- their prefix, and each figure has one label at the most.
 
--- The figures of this moment. Counts stop at the caps of list_queues and engine_stats.
+-- Returns the figures of this moment. Counts stop at the caps of list_queues and engine_stats.
 create function ostinato.observe() returns table (name text, label text, value double precision) language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -51,9 +51,9 @@ begin
 end
 $$;
 
--- The same for a page that others read: labels are those that the code of applications and operators declare, and
--- whatever tenants make up is one label, 'other'. So nobody's words are on the page, and nobody makes it longer. Runs
--- as the owner, for the role of the API, which sees no tenant's rows.
+-- Returns the figures for a page that others read: labels are those that the code of applications and operators
+-- declare, and whatever tenants make up is one label, 'other'. So nobody's words are on the page, and nobody
+-- makes it longer. Runs as the owner, for the role of the API, which sees no tenant's rows.
 create function ostinato.observe_declared() returns table (name text, label text, value double precision)
 language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -95,7 +95,7 @@ begin
 end
 $$;
 
--- The noted figures of one name, thinned out to one mean for each `step`.
+-- Returns the noted figures of one name, thinned out to one mean for each `step`.
 create function ostinato.list_samples(
     name text, since timestamptz, until timestamptz default null, step interval default '1 minute'
 ) returns table (at timestamptz, label text, value double precision) language plpgsql stable

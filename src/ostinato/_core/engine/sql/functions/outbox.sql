@@ -7,7 +7,7 @@
 -- Who gets the events is in subscriptions.sql.
 --
 -- Order. A writer takes the lock of (tenant, key) before it draws the event's seq, and holds it until its commit. So
--- whoever sees an event of a key sees, or has seen, all of that key with a lower seq, and the one sequencer that holds
+-- a reader that sees an event of a key sees, or has seen, all of that key with a lower seq; the sequencer that holds
 -- the row lock of event_sequencer turns what it sees into positions, in the order of seq. A second sequencer goes away;
 -- a slow one cannot stamp late, because lock and stamps are one transaction. Positions become visible in order and
 -- without gaps, so a cursor on them misses nothing, which a cursor on ids, or on transaction ids, would.
@@ -383,7 +383,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_se
         0))
 $$;
 
--- The position of the newest event that has one.
+-- Returns the position of the newest event that has one.
 create function ostinato.last_position() returns bigint language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select coalesce((select s.position from event_sequencer s), 0)
@@ -431,7 +431,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_se
     order by e.id desc limit $6
 $$;
 
--- Everything about one event. No row: there is none, or it belongs to another tenant.
+-- Returns everything about one event. No row: there is none, or it belongs to another tenant.
 create function ostinato.show_event(event_id bigint) returns table (
     id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text,
         occurred_at timestamptz,

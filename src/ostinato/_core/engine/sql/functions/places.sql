@@ -25,8 +25,8 @@ $$;
 create function ostinato_internal.place_of(
     job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer
 ) returns ostinato_data.place language sql immutable as $$
-    select row($2, ($1).id, $3, ($1).priority, $4::smallint, $5::smallint, ($1).unique_key is not null, ($1).queue,
-               ($1).tenant_id, ($1).kind,
+    select row($2, ($1).id, $3, ($1).priority, $4::smallint, $5::smallint,
+               ($1).unique_key is not null or ($1).group_id is not null, ($1).queue, ($1).tenant_id, ($1).kind,
                ostinato_internal.slot_key(($1).tenant_id, ($1).limit_key, ($1).limit_scope))::ostinato_data.place
 $$;
 

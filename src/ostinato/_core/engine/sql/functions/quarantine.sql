@@ -122,7 +122,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select s from unnest($2) q cross join lateral ostinato_internal.set_aside_ready(q) s
 $$;
 
--- What is set aside, newest first.
+-- Returns what is set aside, newest first.
 create function ostinato.list_quarantine() returns setof ostinato_data.quarantine language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select q.* from quarantine q order by q.found_at desc, q.job_id
@@ -188,7 +188,14 @@ begin
 end
 $$;
 
--- The parts of polls that failed within the last minutes, with their last error.
+-- Notes that something outside the database that a worker needs, such as a broker, does not answer. Only workers may
+-- write the table.
+create function ostinato.note_fault(part text, message text) returns void language sql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select ostinato_internal.note_fault($1, '08001', $2)
+$$;
+
+-- Returns the parts of polls that failed within the last minutes, with their last error.
 create function ostinato.list_faults(within interval default '5 minutes') returns setof ostinato_data.fault
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -47,7 +47,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato_internal.record('resume', 'queue', $1)
 $$;
 
--- Those of the queues that have a limit: a job that ends there may let another one start.
+-- Returns those of the queues that have a limit: a job that ends there may let another one start.
 create function ostinato.limited_queues(queues text[]) returns setof text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select q.name from queue q

@@ -742,7 +742,7 @@ begin
 end
 $$;
 
--- The next fires of a schedule that is not written yet; the parameters are those of upsert_schedule.
+-- Returns the next fires of a schedule that is not written yet; the parameters are those of upsert_schedule.
 create function ostinato.preview_fires(
     cron text default null, at_time text default null, weekdays text[] default null, at text default null,
     zone text default 'UTC', gap text default null, overlap text default null, n integer default 5,
@@ -757,7 +757,7 @@ begin
 end
 $$;
 
--- The next fires of a schedule, with its bounds and jitter; none while it is paused.
+-- Returns the next fires of a schedule, with its bounds and jitter; none while it is paused.
 create function ostinato.next_fires(
     name text, n integer default 5, after timestamptz default null, tenant_id text default null
 ) returns table (slot_local timestamp, slot_at timestamptz, due_at timestamptz, zone text, utc_offset text, note text)
@@ -833,7 +833,7 @@ create function ostinato_internal.rule_text(s ostinato_data.schedule) returns te
     end
 $$;
 
--- Everything about one schedule.
+-- Returns everything about one schedule.
 create function ostinato.show_schedule(name text, tenant_id text default null)
 returns table (
     id bigint, tenant_id text, name text, key text, owner text, kind text, queue text, priority integer, args json,
@@ -852,7 +852,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where s.id = ostinato_internal.find_schedule($1, $2)
 $$;
 
--- The last fires of a schedule, newest first.
+-- Returns the last fires of a schedule, newest first.
 create function ostinato.list_fires(name text, tenant_id text default null, most integer default 20)
 returns table (slot_local timestamp, slot_at timestamptz, zone text, fired_at timestamptz, lateness double precision,
     job_id bigint, missed integer)
@@ -879,8 +879,8 @@ begin
 end
 $$;
 
--- The schedules whose next slots come first, of the tenant that asks or of all (null). They are found by their time, so
--- it costs as much with a million of them; those of a tenant by an index of its own.
+-- Returns the schedules whose next slots come first, of the tenant that asks or of all (null). They are found by their
+-- time, so it costs as much with a million of them; those of a tenant by an index of its own.
 create function ostinato.upcoming_schedules(tenant_id text default null, most integer default 10)
 returns table (tenant_id text, name text, kind text, zone text, next_at timestamptz, slot_local timestamp)
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$

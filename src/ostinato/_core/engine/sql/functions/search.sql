@@ -137,8 +137,8 @@ begin
 end
 $$;
 
--- The ids of a page of jobs that match a filter (a JSON object of job_filter's fields), newest first, and `next`: the
--- `before` of the next page, null when there is none. A page may be short, or empty, and have a next one.
+-- Returns the ids of a page of jobs that match a filter (a JSON object of job_filter's fields), newest first, and
+-- `next`: the `before` of the next page, null when there is none. A page may be short, or empty, and have a next one.
 create function ostinato.search_jobs(
     state text default null, filter anycompatible default null::json, before bigint default null,
     most integer default 50, out ids bigint[], out next bigint

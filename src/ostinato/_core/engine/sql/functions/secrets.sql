@@ -6,7 +6,7 @@
 -- do no harm: of two new values for one row the second finds another old value, and changes nothing.
 -- Lock order: none beyond the rows of one column; a set is one statement.
 
--- Whether a text has the form of a sealed value.
+-- Returns whether a text has the form of a sealed value.
 create function ostinato.is_sealed(value text) returns boolean language sql immutable parallel safe as $$
     select $1 ~ '^ost1:[0-9a-f]{8}:[A-Za-z0-9_-]+$'
 $$;
@@ -48,7 +48,7 @@ begin
 end
 $$;
 
--- How many values of a column were sealed with each key; a key_id of null counts those in the clear.
+-- Returns how many values of a column were sealed with each key; a key_id of null counts those in the clear.
 create function ostinato.count_sealed(entity text, "column" text)
 returns table (key_id text, values_ bigint) language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -59,7 +59,8 @@ begin
 end
 $$;
 
--- Some values of a column that are not sealed with the newest key: where each stands, and the columns it is bound to.
+-- Returns some values of a column that are not sealed with the newest key: where each stands, and the columns it is
+-- bound to.
 create function ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer,
                                       skip text[] default '{}')
 returns table (place text, bound text[], value text) language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -91,14 +92,14 @@ begin
 end
 $$;
 
--- The kinds that have secret arguments.
+-- Returns the kinds that have secret arguments.
 create function ostinato.secret_kinds() returns table (kind text, secret_args text[]) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select k.name, k.secret_args from kind k where k.secret_args <> '{}' order by k.name
 $$;
 
--- The jobs with secret arguments among the next ones after an id, with the id to go on from; `upto` is null at the end.
--- It reads so many jobs and no more, because few of many may have any.
+-- Returns the jobs with secret arguments among the next ones after an id, with the id to go on from; `upto` is null at
+-- the end. It reads so many jobs and no more, because few of many may have any.
 create function ostinato.secret_jobs(after bigint, most integer)
 returns table (job_id bigint, tenant_id text, kind text, args text, secret_args text[], upto bigint) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -92,8 +92,8 @@ begin
 end
 $$;
 
--- The sums of each step of time that has any, oldest first. `step` is 60 or 3,600 seconds. For a tenant, queue and kind
--- do not matter: only its whole is kept.
+-- Returns the sums of each step of time that has any, oldest first. `step` is 60 or 3,600 seconds. For a tenant, queue
+-- and kind do not matter: only its whole is kept.
 create function ostinato.list_series(
     since timestamptz, until timestamptz default null, step integer default 60, queue text default null,
     kind text default null, tenant_id text default null
@@ -123,7 +123,7 @@ begin
 end
 $$;
 
--- What each queue did between two moments, by its own sums; for the installation only.
+-- Returns what each queue did between two moments, by its own sums; for the installation only.
 create function ostinato.queue_rates(since timestamptz, until timestamptz default null)
 returns table (queue text, first bigint, done bigint, failed bigint, dead bigint, p50 double precision,
                p99 double precision)

@@ -86,8 +86,8 @@ begin
 end
 $$;
 
--- The sessions that cookies name, those that still last. Their end is put off, at most once a minute. In sets: many
--- pages that follow the figures ask at once.
+-- Returns the sessions that cookies name, those that still last. Their end is put off, at most once a minute. In sets:
+-- many pages that follow the figures ask at once.
 create function ostinato.find_sessions(hashes bytea[]) returns setof ostinato_data.session language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -116,7 +116,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select exists (select from gone)
 $$;
 
--- The sessions of a tenant (null = all) that still last, the last used first.
+-- Returns the sessions of a tenant (null = all) that still last, the last used first.
 create function ostinato.list_sessions(tenant_id text default null, most integer default 100)
 returns setof ostinato_data.session_line language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -1,5 +1,5 @@
--- The share of each tenant in a queue: how many of its jobs wait, up to a cap, and how many run. Those with most
--- work come first. Workers see every tenant, a tenant itself. It looks at the first 1,000 lanes of the queue: each
+-- Returns the share of each tenant in a queue: how many of its jobs wait, up to a cap, and how many run. Those with
+-- most work come first. Workers see every tenant, a tenant itself. It looks at the first 1,000 lanes of the queue: each
 -- costs a look into the index and at most `cap` of its entries.
 create function ostinato.queue_shares(queue text, cap integer default 1000, most integer default 50)
 returns table (tenant_id text, waiting bigint, running bigint, capped boolean) language sql stable

@@ -115,8 +115,8 @@ exception when others then
 end
 $$;
 
--- The kinds that wait and that no living worker runs, with how many of their jobs were counted: those that stand
--- aside, and those among the first of each queue.
+-- Returns the kinds that wait and that no living worker runs, with how many of their jobs were counted: those that
+-- stand aside, and those among the first of each queue.
 create function ostinato.unrun_kinds() returns table (queue text, kind text, jobs bigint) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select w.queue, w.kind, sum(w.jobs)::bigint from (
@@ -130,6 +130,72 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
             order by r.queue, r.priority, r.tenant_id, r.position limit ostinato_internal.ready_cap()) r
         group by q.name, r.kind) w
     where not ostinato_internal.is_run(w.queue, w.kind) group by w.queue, w.kind order by w.queue, w.kind
+$$;
+
+-- The same as the source of an alert.
+create function ostinato.unrun_kind_jobs() returns table (label text, value double precision) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select k.kind, sum(k.jobs)::double precision from ostinato.unrun_kinds() k
+    group by k.kind order by k.kind limit 1000
+$$;
+
+-- Gives jobs of a kind another name: those that wait, lie dead or stand aside, at most `most` of them, and all its
+-- schedules. Those that waited in the queue of the old kind go to that of the new one. What runs keeps its name. For
+-- the installation only. Returns how many jobs it renamed; call it until that is zero.
+create function ostinato.rekind_jobs(old text, new text, most integer default 5000) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+declare
+    v_old   constant text := rekind_jobs.old;
+    v_new   constant text := rekind_jobs.new;
+    v_from  constant text := (select k.queue from kind k where k.name = v_old);
+    v_to    constant text := (select k.queue from kind k where k.name = v_new);
+    v_ids   bigint[];
+begin
+    if not ostinato_internal.sees_all() then
+        raise exception using errcode = 'OS403', message = 'a tenant cannot rename jobs of all tenants',
+            hint = 'Ask who looks after the installation.';
+    end if;
+    if v_to is null then
+        raise exception using errcode = 'OS404', message = format('no worker has declared the kind %L', v_new),
+            detail = json_build_object('kind', v_new),
+            hint = 'Start a worker whose app declares it, then rename the jobs.';
+    end if;
+    if exists (select from subscription s where s.kind in (v_old, v_new))
+       or exists (select from kind k where k.name in (v_old, v_new) and k.secret_args <> '{}') then
+        raise exception using errcode = 'OS400',
+            message = format('jobs of %L cannot be renamed to %L: events and sealed arguments belong to their kind',
+                             v_old, v_new),
+            detail = json_build_object('old', v_old, 'new', v_new),
+            hint = format('Let the new kind run them under the old name: @app.job(aliases=(''%s'',))', v_old);
+    end if;
+    update schedule s set kind = v_new where s.kind = v_old;
+    with waiting as materialized (
+        select r.job_id from ready r where r.kind = v_old order by r.job_id limit most for update skip locked
+    ), later as materialized (
+        select s.job_id from scheduled s where s.kind = v_old order by s.job_id limit most for update skip locked
+    ), dead as materialized (
+        select d.job_id from dead_letter d where d.kind = v_old order by d.job_id limit most for update skip locked
+    ), moved_ready as (
+        update ready r set kind = v_new, queue = case when r.queue = v_from then v_to else r.queue end
+        from waiting w where r.job_id = w.job_id and r.kind = v_old returning r.job_id
+    ), moved_later as (
+        update scheduled s set kind = v_new, queue = case when s.queue = v_from then v_to else s.queue end
+        from later w where s.job_id = w.job_id returning s.job_id
+    ), moved_dead as (
+        update dead_letter d set kind = v_new, queue = case when d.queue = v_from then v_to else d.queue end
+        from dead w where d.job_id = w.job_id returning d.job_id
+    )
+    select array_agg(m.job_id) into v_ids from (
+        select job_id from moved_ready union all select job_id from moved_later union all select job_id from moved_dead
+    ) m;
+    update job j set kind = v_new, queue = case when j.queue = v_from then v_to else j.queue end
+    where j.id = any (v_ids);
+    perform ostinato_internal.record(
+        'rekind', 'kind', v_old, job_ids => v_ids[:1000], count => coalesce(cardinality(v_ids), 0),
+        detail => json_build_object('to', v_new));
+    return coalesce(cardinality(v_ids), 0);
+end
 $$;
 
 -- Why a job waits that stands aside; no row for others.

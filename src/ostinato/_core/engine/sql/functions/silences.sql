@@ -7,7 +7,7 @@
 --
 -- A silenced alert is measured and shown as ever, but sends nothing. What it would have sent is owed: when the
 -- silence ends, the next evaluation sends alert.fired for what still fires, and alert.resolved for what had been
--- told before the silence and ended in it. What fired and ended within the silence is never told.
+-- sent before the silence and ended in it. What fired and ended within the silence is never sent.
 --
 -- They run as the owner, because a tenant reads no alerts; a tenant acts on alerts that are its own, and, of those
 -- whose labels are tenants, on its own label. Lock order: alert_silence, then alert_firing, as evaluations do.
@@ -113,7 +113,8 @@ begin
 end
 $$;
 
--- The silences that last, of one alert or (null) of all; those that end first come first. A tenant sees its own.
+-- Returns the silences that last, of one alert or (null) of all; those that end first come first. A tenant sees its
+-- own.
 create function ostinato.list_silences(name text default null)
 returns table (
     alert text, label text, until timestamptz, reason text, silenced_by text, silenced_at timestamptz

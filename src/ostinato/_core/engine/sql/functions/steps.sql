@@ -89,8 +89,8 @@ begin
 end
 $$;
 
--- The steps of jobs, in order. For the holder of a job at the start of a later attempt: a wait whose time is up ends
--- with this. `seconds_left` is for how long a sleep still lasts; not above zero when it is over.
+-- Returns the steps of jobs, in order. For the holder of a job at the start of a later attempt: a wait whose time is up
+-- ends with this. `seconds_left` is for how long a sleep still lasts; not above zero when it is over.
 create function ostinato.load_steps(job_ids bigint[])
 returns table (job_id bigint, "position" integer, type text, name text, result text, seconds_left double precision)
 language plpgsql
@@ -196,6 +196,7 @@ begin
     v_from := ostinato_internal.step_position(restart_job.job_id, from_step);
     if v_state = 'done' then
         perform ostinato_internal.rehold_unique_key(restart_job.job_id),
+                ostinato_internal.count_children(array[restart_job.job_id], 'done', -1),
                 ostinato_internal.make_ready(restart_job.job_id, ostinato.new_id(), max(o.attempt) + 1, 0, 0),
                 ostinato_internal.forget_run(array[restart_job.job_id], array[restart_job.job_id])
         from outcome o where o.job_id = restart_job.job_id;
@@ -211,6 +212,7 @@ begin
     -- Nobody runs it before this transaction commits, so the steps cannot change hands meanwhile.
     delete from step s where s.job_id = restart_job.job_id and s.position >= v_from;
     delete from job_wait w where w.job_id = restart_job.job_id and w.position >= v_from;
+    perform ostinato_internal.forget_groups(restart_job.job_id, v_from);
     return v_state;
 end
 $$;
@@ -225,8 +227,8 @@ begin
 end
 $$;
 
--- The last `most` steps of a job (null = all), first to last, with the wait that is on: its type is 'waiting', and it
--- has no end. Of a result longer than `longest` bytes only its size is shown.
+-- Returns the last `most` steps of a job (null = all), first to last, with the wait that is on: its type is 'waiting',
+-- and it has no end. Of a result longer than `longest` bytes only its size is shown.
 create function ostinato.job_steps(job_id bigint, most integer default null, longest integer default null)
 returns table (
     "position" integer, name text, type text, attempt integer, finished_at timestamptz, duration_ms bigint,

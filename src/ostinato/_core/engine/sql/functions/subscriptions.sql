@@ -16,7 +16,7 @@
 -- other, in order; what it does not finish it releases, and keep_order puts it back behind.
 --
 -- Lock order: claim, subscription (several by name), then single-job rows. take_followers comes with rows of `ready`
--- and settle_cancels with a place in hand, so both skip a subscription that somebody else has locked.
+-- and settle_cancels while they hold a place, so both skip a subscription that somebody else has locked.
 -- What may go wrong: a worker dies with a first and its followers (rescued, the followers behind), or between the
 -- commit of a handler and leave_lanes (heal_lanes).
 
@@ -689,9 +689,9 @@ begin
 end
 $$;
 
--- The subscriptions and how far they are. `behind` are positions not looked at yet; `waiting` are jobs behind another
--- of their key, `held` those that have their turn, `buried` dead letters (up to delivery_cap() each); `lag_seconds` is
--- the age of the oldest event that is not over.
+-- Returns the subscriptions and how far they are. `behind` are positions not looked at yet; `waiting` are jobs behind
+-- another of their key, `held` those that have their turn, `buried` dead letters (up to delivery_cap() each);
+-- `lag_seconds` is the age of the oldest event that is not over.
 create function ostinato.list_subscriptions() returns table (
     name text, types text[], tenant_id text, kind text, on_poison text, paused boolean, "position" bigint,
     behind bigint, waiting bigint, held bigint, buried bigint, lag_seconds double precision
@@ -738,7 +738,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by d.job_id desc limit $3
 $$;
 
--- What became of one event: a line for each of its jobs that is not over.
+-- Returns what became of one event: a line for each of its jobs that is not over.
 create function ostinato.event_deliveries(event_id bigint) returns table (
     subscription text, job_id bigint, state text, reason text, attempt integer, failures integer, run_at timestamptz,
     error text

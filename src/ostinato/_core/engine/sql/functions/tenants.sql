@@ -96,7 +96,7 @@ create function ostinato_internal.tenant_filter(asked text) returns text languag
     select coalesce($1, case when not ostinato_internal.sees_all() then ostinato_internal.own_tenant() end)
 $$;
 
--- A page of the tenants that have jobs in the history, keys or endpoints, by name: how many keys work, when one
+-- Returns a page of the tenants that have jobs in the history, keys or endpoints, by name: how many keys work, when one
 -- was used last, how many endpoints there are. `after` is the last of the page before. Each costs a look into an
 -- index: no table is read for it. For workers, who see all tenants.
 create function ostinato.list_tenants(after text default '', most integer default 50)

@@ -9,8 +9,8 @@
 --
 -- Row-level security holds: a tenant sees its own part, and subscriptions, which are closed to it, are left out.
 
--- The whole chain of a correlation id, first to last, at most `most` lines of each kind. Several tenants may have used
--- the same one: `for_tenant` asks for one of them.
+-- Returns the whole chain of a correlation id, first to last, at most `most` lines of each kind. Several tenants may
+-- have used the same one: `for_tenant` asks for one of them.
 create function ostinato.trail(correlation_id text, for_tenant text default null, most integer default 1000)
 returns table (
     at timestamptz, source text, what text, state text, tenant_id text, job_id bigint, attempt integer, ref text,
@@ -61,7 +61,8 @@ $$;
 create function ostinato_internal.trail_of_jobs(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select j.created_at, 2::smallint, 'job', j.kind, 'enqueued', j.tenant_id, j.id, null::integer, j.id::text,
-            json_build_object('queue', j.queue, 'priority', j.priority, 'run_at', j.run_at, 'unique_key', j.unique_key)
+            json_build_object('queue', j.queue, 'priority', j.priority, 'run_at', j.run_at, 'unique_key', j.unique_key,
+                              'parent_id', j.parent_id)
     from job j where j.id = any ($1)
     union all
     select s.run_at, 9::smallint, 'job', s.kind, 'scheduled', s.tenant_id, s.job_id, s.attempt, s.job_id::text,

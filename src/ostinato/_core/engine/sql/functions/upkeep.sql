@@ -13,7 +13,7 @@
 -- holds too many jobs that are needed (kept until they are fewer).
 -- Lock order: an old week of job, then the parents job, outcome, step, then their default partitions in the same order.
 
--- The week of a time.
+-- Returns the week of a time.
 create function ostinato.week_of(at timestamptz) returns integer language sql immutable as $$
     select (ostinato_internal.first_id($1) / 70000000000)::integer
 $$;
@@ -28,7 +28,7 @@ create function ostinato_internal.week_name(parent text, week integer) returns t
     select $1 || to_char(date '2026-01-01' + 7 * $2, '_YYYYMMDD')
 $$;
 
--- The weeks that have their partitions.
+-- Returns the weeks that have their partitions.
 create function ostinato.existing_weeks() returns setof integer language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select (to_date(substring(c.relname from '^job_(\d{8})$'), 'YYYYMMDD') - date '2026-01-01') / 7
@@ -155,7 +155,8 @@ begin
 end
 $$;
 
--- The jobs of a range of ids that retention spares: those that are not finished, or finished after the cutoff.
+-- The jobs of a range of ids that retention spares: those that are not finished, or finished after the cutoff, and
+-- those whose parent has not ended and may still read their results.
 create function ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamptz) returns setof bigint
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select s.job_id from scheduled s where s.job_id >= $1 and s.job_id < $2
@@ -163,6 +164,8 @@ language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     union select h from claim c cross join unnest(c.job_ids) h where h >= $1 and h < $2
     union select d.job_id from dead_letter d where d.job_id >= $1 and d.job_id < $2
     union select o.job_id from outcome o where o.job_id >= $1 and o.job_id < $2 and o.finished_at > $3
+    union select j.id from job_group g join job j on j.group_id = g.id and j.id >= $1 and j.id < $2
+    where ostinato_internal.is_awaited(g.id, g.tenant_id)
 $$;
 
 -- Drops the partitions of a week that is past retention; what is still needed of it moves to the default partitions.
@@ -226,6 +229,7 @@ begin
                           where (r.queue, r.priority, r.tenant_id, r.position)
                           = (j.queue, j.priority, j.tenant_id, j.id))
           and not exists (select from outcome o where o.job_id = j.id and o.finished_at > cutoff)
+          and (j.group_id is null or not ostinato_internal.is_awaited(j.group_id, j.tenant_id))
         order by j.id limit 5000 for update of j skip locked);
     -- Looked at again under the row locks that retry_job needs: what is finished now stays finished.
     v_ids := array(select i from unnest(v_ids) i where ostinato.job_state(i) in ('done', 'cancelled'));
@@ -279,6 +283,12 @@ begin
     ), refusals as (  -- of bulk actions that an earlier call pruned
         delete from bulk_refusal r
         where r.bulk_id < v_before and not exists (select from bulk b where b.id = r.bulk_id) returning 1
+    ), groups as (
+        delete from job_group g where g.id < v_before and not exists (select from job j where j.id = g.parent_id)
+        returning 1
+    ), ticks as (
+        delete from child_tick t where t.group_id < v_before
+          and not exists (select from job_group g where g.id = t.group_id) returning 1
     ), bells as (
         delete from doorbell d where d.rung_at < v_now - interval '1 day' returning 1
     )
@@ -293,6 +303,7 @@ begin
         union all select 'job_watch', count(*), 'nobody waits any more' from watches
         union all select 'bulk', count(*), 'past retention' from bulks
         union all select 'bulk_refusal', count(*), 'past retention' from refusals
+        union all select 'job_group', (select count(*) from groups) + count(*), 'their parents are gone' from ticks
         union all select 'doorbell', count(*), 'not rung for a day' from bells) p (name, rows, reason)
     where p.rows > 0;
 end

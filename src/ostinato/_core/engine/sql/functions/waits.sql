@@ -21,7 +21,7 @@ language sql immutable parallel safe as $$
     select event || '/' || key
 $$;
 
--- The time of what waits for something else than a time.
+-- Returns the time of what waits for something else than a time.
 create function ostinato.never() returns timestamptz language sql immutable parallel safe as $$
     select timestamptz '9000-01-01 00:00:00+00'
 $$;
@@ -95,8 +95,8 @@ begin
           and l.event_id >= ostinato_internal.first_id(j.created_at) and e.emitted_at >= j.created_at
           and not exists (select from step s where s.job_id = w.job_id and s.event_id = e.id)
         order by l.position limit 1) e
-    where w.job_id = any (job_ids) and not exists (select from step s
-                                                   where s.job_id = w.job_id and s.position = w.position)
+    where w.job_id = any (job_ids) and w.event <> ostinato_internal.children_event()
+      and not exists (select from step s where s.job_id = w.job_id and s.position = w.position)
     on conflict (job_id, position) do nothing;
     -- Also those whose wait was over before: a step is there already.
     insert into job_wake (job_id)
@@ -126,6 +126,7 @@ begin
         join job_wait w on (w.tenant_id, w.event, w.key) = (l.tenant_id, l.type, l.ordering_key)
         join job j on j.id = w.job_id
         where l.event_id = any (event_ids) and e.emitted_at >= j.created_at
+          and w.event <> ostinato_internal.children_event()
           and not exists (select from step s
                           where s.job_id = w.job_id and (s.event_id = e.id or s.position = w.position))
         order by w.job_id, l.position
@@ -153,7 +154,7 @@ begin
     select w.job_id, ostinato.now(), w.position, w.attempt, 'event', ostinato_internal.wait_name(w.event, w.key),
            payload::json
     from job_wait w join scheduled s on s.job_id = w.job_id and s.reason = 'event'
-    where w.job_id = signal_job.job_id
+    where w.job_id = signal_job.job_id and w.event <> ostinato_internal.children_event()
     on conflict (job_id, position) do nothing;
     if not found then
         if not exists (select from job j where j.id = signal_job.job_id) then

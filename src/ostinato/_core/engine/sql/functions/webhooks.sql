@@ -140,7 +140,7 @@ begin
 end
 $$;
 
--- The id of an endpoint, which its secrets are bound to. It is locked until the end of the transaction.
+-- Returns the id of an endpoint, which its secrets are bound to. It is locked until the end of the transaction.
 create function ostinato.webhook_endpoint_id(name text, tenant_id text default null) returns bigint
 language sql volatile
 as $$
@@ -446,8 +446,9 @@ begin
 end
 $$;
 
--- What the job of a delivery has to send, and where. The verdict is `send`, or why there is nothing to do: `held` (its
--- endpoint does not take anything now), `stale` (another job has it, or it is gone). Secrets come newest first.
+-- Returns what the job of a delivery has to send, and where. The verdict is `send`, or why there is nothing to do:
+-- `held` (its endpoint does not take anything now), `stale` (another job has it, or it is gone). Secrets come newest
+-- first.
 create function ostinato.start_webhook_delivery(
     delivery_id bigint, job_id bigint,
     out verdict text, out tenant_id text, out endpoint_id bigint, out endpoint text, out url text, out headers json,
@@ -493,7 +494,7 @@ begin
 end
 $$;
 
--- A message that only says that it is a test, for an endpoint in any state. Nothing is written down.
+-- Returns a message that only says that it is a test, for an endpoint in any state. Nothing is written down.
 create function ostinato.probe_webhook_endpoint(
     name text, of_tenant text default null,
     out verdict text, out tenant_id text, out endpoint_id bigint, out endpoint text, out url text, out headers json,
@@ -612,7 +613,7 @@ begin
 end
 $$;
 
--- The deliveries of an endpoint that match a filter (null = any), oldest first.
+-- Returns the deliveries of an endpoint that match a filter (null = any), oldest first.
 create function ostinato.find_webhook_deliveries(
     name text, tenant_id text default null, states text[] default null, since timestamptz default null,
     event_ids text[] default null, ids bigint[] default null
@@ -656,9 +657,12 @@ end
 $$;
 
 -- The endpoints of a tenant (null = all), or one of them. Of secrets only their last four characters and their ends, of
--- headers only their names. Counts stop at 10,000.
-create function ostinato.list_webhook_endpoints(tenant_id text default null, name text default null)
-returns table (
+-- headers only their names. By tenant and name: those after `after` (tenant, name), where `failing` is true those that
+-- refuse or that nothing is sent to, `most` of them. The counts are of the newest `sample` deliveries of each.
+create function ostinato.list_webhook_endpoints(
+    tenant_id text default null, name text default null, failing boolean default false, after text[] default null,
+    most integer default null, sample integer default 10000
+) returns table (
     endpoint_id bigint, tenant_id text, name text, url text, event_types text[], state text, reason text,
     description text, header_names text[], retry json, timeout_seconds double precision,
     disable_after_seconds double precision, ordered boolean, created_at timestamptz, failing_since timestamptz,
@@ -681,12 +685,14 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
                count(*) filter (where d.state = 'held') as held, count(*) filter (where d.state = 'dead') as dead,
                max(d.settled_at) filter (where d.state = 'delivered') as last
         from (select d.state, d.settled_at from webhook_delivery d where d.endpoint_id = e.id order by d.id desc
-              limit 10000) d) c
+              limit least(greatest($6, 1), 100000)) d) c
     where ($1 is null or e.tenant_id = $1) and ($2 is null or e.name = $2)
-    order by e.tenant_id, e.name
+      and (not $3 or e.failing_since is not null or e.state <> 'active')
+      and ($4 is null or (e.tenant_id, e.name) > ($4[1], $4[2]))
+    order by e.tenant_id, e.name limit $5
 $$;
 
--- The deliveries of an endpoint, newest first; `before` is the delivery to go on from.
+-- Returns the deliveries of an endpoint, newest first; `before` is the delivery to go on from.
 create function ostinato.list_webhook_deliveries(
     name text, tenant_id text default null, state text default null, before bigint default null, most integer default 50
 ) returns table (
@@ -703,7 +709,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by d.id desc limit $5
 $$;
 
--- The attempts at an endpoint, newest first, or those of one delivery; `before` is the attempt to go on from.
+-- Returns the attempts at an endpoint, newest first, or those of one delivery; `before` is the attempt to go on from.
 create function ostinato.list_webhook_attempts(
     name text, tenant_id text default null, delivery_id bigint default null, before bigint default null,
     most integer default 50
@@ -721,7 +727,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by a.id desc limit $5
 $$;
 
--- Notes a message that came in, in the caller's transaction; false: it came before. `source` is whoever sends it.
+-- Notes a message that came in, in the caller's transaction; false: it came before. `source` names the sender.
 create function ostinato.accept_webhook(
     source text, message_id text, keep_seconds double precision default 900, tenant_id text default null
 ) returns boolean language plpgsql

@@ -8,7 +8,7 @@
 -- is reached, and its own place in line; not how many jobs of others there are, nor which (see inspect.sql).
 -- What may go wrong: the answer is of one moment, and may be old when it is read.
 
--- Why a job is not running (or what became of it).
+-- Returns why a job is not running (or what became of it).
 create function ostinato.why(job_id bigint) returns table (code text, message text, detail json, hint text)
 language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -77,7 +77,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
                                            'since', w.registered_at, 'deadline', w.deadline, 'step', w.position)),
         format('Emit the event for tenant %s; or let the job go on without it: select ostinato.signal_job(%s, ''{}'')',
                w.tenant_id, $1)
-    from job_wait w where w.job_id = $1
+    from job_wait w where w.job_id = $1 and w.event <> ostinato_internal.children_event()
+    union all select * from ostinato_internal.why_joining($1)
 $$;
 
 -- What became of a job that ended: done, cancelled, dead.

@@ -71,7 +71,7 @@ begin
 end
 $$;
 
--- How many connections the server has for everybody but superusers.
+-- Returns how many connections the server has for everybody but superusers.
 create function ostinato.server_connections() returns integer language sql stable as $$
     select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
            - coalesce(current_setting('reserved_connections', true)::integer, 0)
@@ -95,6 +95,12 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         queue = excluded.queue, priority = excluded.priority, timeout_seconds = excluded.timeout_seconds,
         retry = excluded.retry, args_schema = excluded.args_schema, registered_at = excluded.registered_at,
         secret_args = excluded.secret_args, open = coalesce(excluded.open, kind.open)
+$$;
+
+-- The JSON schema of a kind's arguments, as the worker that registered last declared it; null: no worker has.
+create function ostinato.kind_schema(kind text) returns json language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select k.args_schema from kind k where k.name = kind_schema.kind
 $$;
 
 -- A sign of life. False: the worker was declared dead and its jobs were taken; it must start over with a new id.
@@ -296,7 +302,8 @@ begin
            array_agg(l.job_id) filter (where l.outcome = 'dead')
     into v_count, v_gone, v_ended, v_dead from lost l;
     perform ostinato_internal.forget_run(v_gone, v_ended), ostinato_internal.end_deliveries(v_ended, v_dead),
-            ostinato_internal.ring_ends(v_dead), ostinato_internal.keep_order(v_gone);
+            ostinato_internal.ring_ends(v_dead), ostinato_internal.keep_order(v_gone),
+            ostinato_internal.count_children(v_dead, 'dead'), ostinato_internal.count_children(v_ended, 'cancelled');
     return v_count;
 end
 $$;
@@ -374,6 +381,13 @@ begin
             perform ostinato_internal.note_fault('cancel', sqlstate, sqlerrm);
         end;
     end if;
+    if exists (select from child_tick) or exists (select from job_group g where g.state = 'cancelling') then
+        begin
+            perform ostinato_internal.settle_groups();
+        exception when others then
+            perform ostinato_internal.note_fault('children', sqlstate, sqlerrm);
+        end;
+    end if;
     if exists (select from job_wake) then
         begin
             perform ostinato_internal.wake_jobs();
@@ -397,7 +411,7 @@ exception when others then
 end
 $$;
 
--- What a worker asks about once a second: it rescues, promotes, and learns which of its queues hold work, in how many
+-- Polls for a worker: rescues, promotes, and returns which of its queues hold work, in how many
 -- seconds the next job is due or the next silent worker expires, which of its running jobs are to be cancelled, and
 -- which of the background services have something to do.
 create function ostinato.poll_jobs(

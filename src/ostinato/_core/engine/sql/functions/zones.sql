@@ -44,8 +44,8 @@ create function ostinato_internal.utc_offset(at timestamptz, zone text) returns 
     select (at at time zone zone) - (at at time zone 'UTC')
 $$;
 
--- The instant of a wall-clock time; null for one that does not exist, with the gap policy `skip`. Of two, with `both`,
--- the first.
+-- Returns the instant of a wall-clock time; null for one that does not exist, with the gap policy `skip`. Of two, with
+-- `both`, the first.
 create function ostinato.local_instant(
     local timestamp, zone text, gap text default 'shift', overlap text default 'first'
 ) returns timestamptz language plpgsql stable as $$

@@ -1,0 +1,52 @@
+"""Backups: which base backups of this server there are, and when each was verified.
+
+The backups themselves are made by `db.backup`. The logic is in `sql/functions/backups.sql`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from ostinato._core.db.backup.repository import Base
+from ostinato._core.db.call import call, call_as, call_value
+
+Connection = AsyncConnection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BackupLine:
+    """A base backup, as the database knows it."""
+
+    label: str
+    repository: str
+    """Where it is, as the machine that made it calls the place."""
+    taken_at: datetime
+    bytes: int
+    verified_at: datetime | None
+    """When it was verified; None: never, or it is no longer good."""
+
+
+async def record(conn: Connection, repository: str, base: Base, *, verified: bool) -> None:
+    """Write a base backup down: that it was verified now, or that it is not known to be good."""
+    await call(
+        conn,
+        "record_backup",
+        label=base.label,
+        repository=repository,
+        taken_at=base.finished_at,
+        bytes=base.bytes,
+        verified=verified,
+    )
+
+
+async def forget(conn: Connection, label: str) -> bool:
+    """Forget a base backup that was pruned; returns whether it was known."""
+    return bool(await call_value(conn, "forget_backup", label=label))
+
+
+async def list_backups(conn: Connection, *, most: int = 100) -> list[BackupLine]:
+    """The base backups that are known, the newest first."""
+    return await call_as(conn, class_row(BackupLine), "list_backups", _read=True, most=most)
