@@ -12,24 +12,30 @@
 
 These are the names that nearly every program needs. There is one module for each concept beside
 them: `ostinato.jobs`, `.steps`, `.outbox`, `.webhooks`, `.idempotency`, `.leases`, `.machines`,
-`.schedules`, `.alerts`, `.audit`, `.erasure`, `.tenants`, `.errors`, `.settings`, `.testing`; and
-for applications `.web`, `.database`, `.observe` and `.commands`. What begins with an underscore may
-change at any time.
+`.schedules`, `.brokers`, `.alerts`, `.audit`, `.erasure`, `.secrets`, `.tenants`, `.errors`, `.settings`,
+`.testing`; and for applications `.web`, `.database`, `.observe` and `.commands`. What begins with an
+underscore may change at any time.
 """
 
 import typing as _typing
 
-from ostinato._core.base.backoff import Retry
-from ostinato._core.base.errors import CommitUnknown, InvalidInput, LeaseLost, OstinatoError, RetryAfter, UniqueConflict
-from ostinato._core.engine.claims import Job
-from ostinato._core.engine.jobs import Unique
-from ostinato._core.engine.queues import Queue, Rate
-from ostinato._core.runtime.client import Client, connect
-from ostinato._core.runtime.handlers.app import App
-from ostinato._core.runtime.handlers.context import Context, SyncContext
-from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
-
 if _typing.TYPE_CHECKING:
+    from ostinato._core.base.backoff import Retry
+    from ostinato._core.base.errors import (
+        CommitUnknown,
+        InvalidInput,
+        LeaseLost,
+        OstinatoError,
+        RetryAfter,
+        UniqueConflict,
+    )
+    from ostinato._core.engine.claims import Job
+    from ostinato._core.engine.jobs import Unique
+    from ostinato._core.engine.queues import Queue, Rate
+    from ostinato._core.runtime.client import Client, connect
+    from ostinato._core.runtime.handlers.app import App
+    from ostinato._core.runtime.handlers.context import Context, SyncContext
+    from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
     from ostinato._core.runtime.worker.worker import Worker
 
 __all__ = [
@@ -55,12 +61,42 @@ __all__ = [
     "connect",
 ]
 
+_CORE = "ostinato._core."
+_PLACES = {
+    "App": "runtime.handlers.app",
+    "Cancel": "runtime.handlers.outcomes",
+    "Client": "runtime.client",
+    "CommitUnknown": "base.errors",
+    "Context": "runtime.handlers.context",
+    "Done": "runtime.handlers.outcomes",
+    "InvalidInput": "base.errors",
+    "Job": "engine.claims",
+    "LeaseLost": "base.errors",
+    "OstinatoError": "base.errors",
+    "Queue": "engine.queues",
+    "Rate": "engine.queues",
+    "Retry": "base.backoff",
+    "RetryAfter": "base.errors",
+    "Snooze": "runtime.handlers.outcomes",
+    "SyncContext": "runtime.handlers.context",
+    "Unique": "engine.jobs",
+    "UniqueConflict": "base.errors",
+    "Worker": "runtime.worker.worker",
+    "connect": "runtime.client",
+}
+"""The module of `_core` that makes each name."""
+
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
 
     def __getattr__(name: str) -> object:
-        """Import `Worker` when it is asked for: programs that only add jobs need none of it."""
-        if name != "Worker":
+        """Import a name when it is asked for: a command, or a program that only adds jobs, needs few of them."""
+        if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from ostinato._core.runtime.worker.worker import Worker  # noqa: PLC0415 - see above
+        from importlib import import_module  # noqa: PLC0415 - as the names: only when one is asked for
 
-        return Worker
+        globals()[name] = found = getattr(import_module(_CORE + _PLACES[name]), name)
+        return found
+
+    def __dir__() -> list[str]:
+        """The names, imported or not: for editors and shells."""
+        return [*globals(), *_PLACES]

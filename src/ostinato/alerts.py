@@ -1,4 +1,4 @@
-"""Alerts: a value that the engine watches, the limit from which it is wrong, and what to do then.
+"""An alert names a value that the engine watches, the limit from which it is wrong, and what to do then.
 
     from ostinato import App
     from ostinato.alerts import Alert

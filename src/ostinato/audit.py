@@ -1,4 +1,4 @@
-"""The audit: who did what to the engine, when, to how much, and why.
+"""The audit records who did what to the engine, when, to how much, and why.
 
     from ostinato import audit, jobs
 

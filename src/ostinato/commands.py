@@ -1,4 +1,4 @@
-"""Commands: what an application adds to the command line of Ostinato.
+"""An application adds its own commands to the command line of Ostinato.
 
     import typer
 

@@ -1,4 +1,4 @@
-"""The database of an application: its schema, its named statements, its transactions, the clock.
+"""An application brings its schema and its named statements, and shares transactions and the clock.
 
     from ostinato import App, database
     from ostinato.database import Component, Queries

@@ -1,4 +1,4 @@
-"""Erasure: blank everything that the engine keeps about a person, with a certificate.
+"""An erasure blanks everything that the engine keeps about a person, and gives a certificate.
 
     from ostinato import erasure
 

@@ -1,4 +1,4 @@
-"""Errors: each says what happened, with which values, and what to do about it.
+"""Each error says what happened, with which values, and what to do about it.
 
     from ostinato import errors
 
@@ -11,7 +11,7 @@ All of them are an `OstinatoError`. `docs/reference/errors.md` lists their codes
 statuses and exit codes.
 """
 
-from ostinato._core.base.enderrors import JobCancelled, JobFailed, StillRunning
+from ostinato._core.base.enderrors import BackupFailed, ChildFailed, JobCancelled, JobFailed, StillRunning, WaitTimeout
 from ostinato._core.base.errors import (
     BodyTooLarge,
     CommitUnknown,
@@ -56,7 +56,9 @@ from ostinato._core.base.errors import (
 )
 
 __all__ = [
+    "BackupFailed",
     "BodyTooLarge",
+    "ChildFailed",
     "CommitUnknown",
     "Conflict",
     "ContractMismatch",
@@ -97,6 +99,7 @@ __all__ = [
     "Unauthenticated",
     "UniqueConflict",
     "UnsafeAddress",
+    "WaitTimeout",
     "WebhookReplayed",
     "WrongState",
 ]

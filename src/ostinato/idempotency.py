@@ -1,4 +1,4 @@
-"""Idempotency: the same request twice has one effect and one answer; another one is a conflict.
+"""The same request twice has one effect and one answer; another one under its key is a conflict.
 
     from ostinato.idempotency import Declaration, once
 

@@ -1,4 +1,4 @@
-"""Jobs: work that is committed with your data, runs at least once, and ends in a visible place.
+"""A job is work that is committed with your data, runs at least once, and ends in a visible place.
 
     from ostinato import App, Context, Retry, jobs
 
@@ -53,6 +53,7 @@ from ostinato._core.engine.jobs import (
     enqueue_sync,
     hasten,
     redrive,
+    rekind,
     retry,
     wake_after_commit,
 )
@@ -61,7 +62,7 @@ from ostinato._core.runtime.client import Client, connect, result_sync, wait_syn
 from ostinato._core.runtime.ends import JobHandle
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context, SyncContext, Token
-from ostinato._core.runtime.handlers.kinds import JobKind, Options
+from ostinato._core.runtime.handlers.kinds import Given, JobKind, Options
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
 from ostinato._core.runtime.worker.worker import Worker
 
@@ -76,6 +77,7 @@ __all__ = [
     "DeadLetterGroup",
     "Done",
     "End",
+    "Given",
     "Job",
     "JobDetails",
     "JobFilter",
@@ -115,6 +117,7 @@ __all__ = [
     "list_workers",
     "pause",
     "redrive",
+    "rekind",
     "result_sync",
     "resume",
     "retry",

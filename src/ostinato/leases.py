@@ -1,4 +1,4 @@
-"""Leases: one holder of a name at a time, with a token that refuses a holder who wakes up late.
+"""A lease gives a name one holder at a time, with a token that refuses a holder who wakes up late.
 
     from ostinato import leases
 

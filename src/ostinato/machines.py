@@ -1,4 +1,4 @@
-"""Machines: rows that change their state by listed transitions only, and a log of who did it.
+"""A machine lets rows change their state by listed transitions only, and logs who did it.
 
     from ostinato import machines
     from ostinato.machines import Invariant, Machine, Transition, filled

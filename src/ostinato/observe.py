@@ -1,4 +1,4 @@
-"""What an application shows: logs without secrets, metrics, panels, checks of its machine.
+"""An application shows itself by logs without secrets, metrics, panels, and checks of its machine.
 
     from ostinato import App, observe
     from ostinato.observe import Figures, Gauge, Recorder

@@ -1,4 +1,4 @@
-"""The outbox: events emitted in your transaction, delivered in order per key, at least once.
+"""The outbox delivers events that your transaction emitted, in order per key, at least once.
 
     from ostinato import App, Context
     from ostinato.outbox import Event

@@ -1,4 +1,4 @@
-"""Schedules: jobs that are added at local times, once per slot, on the days when clocks move too.
+"""A schedule adds jobs at local times, once per slot, on the days when clocks move too.
 
     from ostinato import schedules
     from ostinato.schedules import Schedule

@@ -1,4 +1,4 @@
-"""Secrets: sealed before they are stored, opened only by the code that needs them.
+"""Secrets are sealed before they are stored, and opened only by the code that needs them.
 
     from ostinato.secrets import SealedColumn, Secret
 

@@ -1,4 +1,4 @@
-"""Settings: those of Ostinato, and those of an application, declared once and read in one order.
+"""Settings, of Ostinato and of an application, are declared once and read in one order.
 
     from ostinato.settings import Section, section, setting
 

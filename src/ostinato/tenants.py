@@ -1,4 +1,4 @@
-"""Tenants: whose work it is, what belongs together, and who may ask.
+"""A tenant owns its work and its rows; a flow says what belongs together, a key who may ask.
 
     from ostinato import tenants
 

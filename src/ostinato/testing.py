@@ -1,4 +1,4 @@
-"""For your tests: a fresh engine on the embedded database, with a clock to move.
+"""Your tests get a fresh engine on the embedded database, with a clock to move.
 
     import pytest
 
@@ -14,6 +14,9 @@
         report = await engine.run_until_idle(app)       # a day of retries in milliseconds
         assert report.done == 1
 
+Under pytest the fixtures `ostinato_engine` and `ostinato_sync` are there by themselves, with a fresh
+engine for each test in milliseconds (docs/development.md).
+
 It is the real PostgreSQL and the real engine: only the clock is ours. Many tests are quick when
 they share a server: `start_server(folder)` around all of them, `engine(folder, name="test_7")` in
 each. A `Scenario` is what `ostinato demo` shows of an application.
@@ -22,11 +25,12 @@ each. A `Scenario` is what `ostinato demo` shows of an application.
 from ostinato._core.db.embedded import Server
 from ostinato._core.db.embedded import start as start_server
 from ostinato._core.runtime.observe.scenario import Scenario, ScenarioFailed, System
-from ostinato._core.runtime.testing import Clock, Engine, Report, engine, engine_on, template_on
+from ostinato._core.runtime.testing import Clock, Engine, OpenWait, Report, engine, engine_on, template_on
 
 __all__ = [
     "Clock",
     "Engine",
+    "OpenWait",
     "Report",
     "Scenario",
     "ScenarioFailed",

@@ -1,4 +1,4 @@
-"""Routes: what the HTTP router of an application is made with. Needs `pip install 'ostinato[api]'`.
+"""The HTTP router of an application is made with these parts. Needs `pip install 'ostinato[api]'`.
 
     from ostinato import App
     from ostinato.web import Permission, Router, Who

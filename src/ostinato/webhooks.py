@@ -1,4 +1,4 @@
-"""Webhooks: events delivered to other servers, signed, retried, and never to an inner address.
+"""A webhook delivers events to another server: signed, retried, and never to an inner address.
 
     from ostinato import webhooks
 

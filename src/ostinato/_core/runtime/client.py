@@ -1,4 +1,4 @@
-"""A client: connections for code that enqueues and asks, outside of workers.
+"""A client lends connections to code that enqueues and asks, outside of workers.
 
 async with ostinato.connect() as client:
     await send_invoice.enqueue(client, invoice_id=7)
@@ -61,13 +61,13 @@ class Client:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction; jobs that it adds wake idle workers when it has committed."""
+        """Open a transaction; jobs that it adds wake idle workers when it has committed."""
         with self._ringing():
             async with transaction(self._pool) as conn:
                 yield conn
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A connection in autocommit, for single calls; jobs that they add wake idle workers."""
+        """Return a connection in autocommit, for single calls; jobs that they add wake idle workers."""
         return _Single(self._pool, self.ring)
 
     async def enqueue(self, kind: str, args: Mapping[str, object] | None = None, **options: Unpack[Options]) -> int:
@@ -86,11 +86,11 @@ class Client:
         return (await self.wait(job_id, timeout)).value()
 
     def job(self, job_id: int) -> JobHandle:
-        """A job, to be waited for: `await client.job(job_id).result(timeout=30)`."""
+        """Return a job, to be waited for: `await client.job(job_id).result(timeout=30)`."""
         return JobHandle(job_id, self)
 
     def for_tenant(self, tenant_id: str, user_id: str | None = None, key_id: int | None = None) -> TenantClient:
-        """The same client acting as one tenant, who sees and adds its own rows only.
+        """Return the same client acting as one tenant, who sees and adds its own rows only.
 
         `user_id` and `key_id` say who acts for it: the audit records both.
         """
@@ -149,7 +149,7 @@ class _Single(AbstractAsyncContextManager[AsyncConnection[Any]]):
 async def connect(
     database_url: str | None = None, *, data_dir: str | None = None, settings: Settings | None = None
 ) -> AsyncIterator[Client]:
-    """A client for a database: the one named, the one configured, or the embedded one."""
+    """Connect a client to a database: the one named, the one configured, or the embedded one."""
     chosen = settings or load({"database_url": database_url, "data_dir": data_dir})
     async with from_settings(chosen) as database, Client(database, chosen) as client:
         yield client

@@ -1,4 +1,4 @@
-"""Which database, and how it is reached: the embedded one, or the one that a URL names.
+"""Finds the database: the embedded one, or the one that a URL names; and says how it is reached.
 
 Three ways to connect: direct; through a transaction pooler with a second, direct URL for the one
 LISTEN connection; and through a pooler alone, polling only.
@@ -18,8 +18,8 @@ from ostinato._core.base.vault import ensure_key
 from ostinato._core.db import embedded
 from ostinato._core.db.guard import CALL_SECONDS, ThreadGuard
 from ostinato._core.db.limit import LimitedConnection, limited
-from ostinato._core.db.pool import conninfo, unknown_commit
-from ostinato._core.db.sqlstate import belongs_to_us, is_lost, translate, translated
+from ostinato._core.db.pool import conninfo, reported
+from ostinato._core.db.sqlstate import belongs_to_us, translate, translated
 from ostinato._core.engine.schema import install
 
 
@@ -41,13 +41,13 @@ class Database:
 
     @classmethod
     def embedded(cls, server: embedded.Server) -> "Database":
-        """The addresses of an embedded server."""
+        """Return the addresses of an embedded server."""
         urls = server.urls()
         return cls(url=urls.worker, admin_url=urls.owner, listen_url=urls.worker, server=server, api_url=urls.api)
 
     @classmethod
     def configured(cls, settings: Settings) -> "Database":
-        """The addresses that the settings give."""
+        """Return the addresses that the settings give."""
         url = settings.database_url
         assert url is not None  # noqa: S101  # from_settings asked before
         direct = None if settings.pooled else url
@@ -60,13 +60,13 @@ class Database:
         )
 
     def for_api(self) -> "Database":
-        """The same database as the API logs in to it."""
+        """Return the same database as the API logs in to it."""
         return self if self.api_url is None else dataclasses.replace(self, url=self.api_url, listen_url=None)
 
 
 @asynccontextmanager
 async def from_settings(settings: Settings, *, migrated: bool = True) -> AsyncIterator[Database]:
-    """The database of the settings.
+    """Find the database of the settings, and start it if it is the embedded one.
 
     An embedded one is started, migrated, and stopped when the last user leaves; in its folder there
     is a key for secrets.
@@ -89,7 +89,7 @@ async def from_settings(settings: Settings, *, migrated: bool = True) -> AsyncIt
 def thread_transaction(
     database: Database, seconds: float = CALL_SECONDS, statement_seconds: float | None = None
 ) -> Iterator[psycopg.Connection[Any]]:
-    """A transaction on a synchronous connection of its own, for a handler that runs in a thread.
+    """Open a transaction on a synchronous connection of its own, for a handler that runs in a thread.
 
     Its commit ends within the seconds, and is never reported as done when that is not known; a
     statement takes `statement_seconds` at most. Errors are those of `pool.transaction`.
@@ -105,16 +105,5 @@ def thread_transaction(
             if belongs_to_us(error):
                 raise translate(error) from error
             raise
-        with ThreadGuard(conn, seconds) as guard:
-            try:
-                conn.commit()
-            except psycopg.Error as error:
-                if guard.expired:
-                    raise unknown_commit(f"no answer within {seconds:g} s") from error
-                if is_lost(error):
-                    raise unknown_commit(str(error).strip()) from error
-                if belongs_to_us(error):
-                    raise translate(error) from error
-                raise
-        if guard.unreplicated:
-            raise unknown_commit("the wait for a synchronous standby was cancelled")
+        with ThreadGuard(conn, seconds) as guard, reported(guard):
+            conn.commit()

@@ -99,7 +99,7 @@ class Ends:
                 del self._waiting[job_id]
 
     def _is_listening(self) -> bool:
-        """Whether rings arrive; the first caller who has to wait begins to listen."""
+        """Return whether rings arrive; the first caller who has to wait begins to listen."""
         if self._database.listen_url is None:
             return False
         if self._listener is None:

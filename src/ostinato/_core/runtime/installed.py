@@ -39,20 +39,20 @@ class Absent(NamedTuple):
 
 @cache
 def installed_apps() -> tuple[App, ...]:
-    """The installed applications by name, those whose extra is missing left out."""
+    """Return the installed applications by name, those whose extra is missing left out."""
     absent = {each.point for each in absent_apps()}
     return tuple(load_point(each) for each in extras.points(extras.APPS) if each not in absent)
 
 
 @cache
 def absent_apps() -> tuple[Absent, ...]:
-    """The applications whose extra is missing; none of them is imported."""
+    """Return the applications whose extra is missing; none of them is imported."""
     found = ((each, _missing(each)) for each in extras.points(extras.APPS))
     return tuple(Absent(each, missing) for each, missing in found if missing)
 
 
 def load_point(point: EntryPoint) -> App:
-    """The application that an entry point names."""
+    """Return the application that an entry point names."""
     try:
         found = point.load()
     except Exception as error:  # whatever a module does while it is imported
@@ -69,7 +69,7 @@ def load_point(point: EntryPoint) -> App:
 
 
 def section_of(app: App) -> type[Section] | None:
-    """The class of an application's settings, if it has some."""
+    """Return the class of an application's settings, if it has some."""
     if app.settings is None:
         return None
     found: type[object] = named(app.settings, type)

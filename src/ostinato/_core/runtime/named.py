@@ -1,4 +1,4 @@
-"""What an application names as "module:NAME", imported when somebody needs it."""
+"""Imports what an application names as "module:NAME", when somebody needs it."""
 
 from importlib import import_module
 from typing import TypeVar
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def named(place: str, kind: type[T]) -> T:
-    """The object of that name, which must be of that kind."""
+    """Return the object of that name, which must be of that kind."""
     module, _, name = place.partition(":")
     found = getattr(import_module(module), name, None)
     if not isinstance(found, kind):

@@ -67,7 +67,7 @@ class Rotated:
 
 
 def columns(apps: Iterable[App]) -> list[SealedColumn]:
-    """The engine's own sealed column, and those that the applications declare."""
+    """Return the engine's own sealed column, and those that the applications declare."""
     found: list[SealedColumn] = [SECRET]
     for app in apps:
         for each in named(app.secrets, tuple) if app.secrets is not None else ():
@@ -78,7 +78,7 @@ def columns(apps: Iterable[App]) -> list[SealedColumn]:
 
 
 async def survey(conn: Connection, vault: Vault, apps: Iterable[App]) -> list[Standing]:
-    """How many values there are in each place, and which keys sealed them."""
+    """Return how many values there are in each place, and which keys sealed them."""
     found = []
     for column in columns(apps):
         counted = await secrets.count(conn, column)
@@ -150,7 +150,7 @@ async def _rotate_arguments(conn: Connection, vault: Vault) -> Rotated:
 
 
 async def _jobs(conn: Connection) -> AsyncIterator[SecretJob]:
-    """The jobs that have secret arguments, by their ids."""
+    """Yield the jobs that have secret arguments, by their ids."""
     if not await secrets.kinds(conn):
         return
     after = 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import psycopg
@@ -29,14 +29,17 @@ from ostinato._core.db.keep import Keeper
 from ostinato._core.db.pool import Pool, transaction
 from ostinato._core.engine import claims, clock, outbox, subscriptions, webhook_deliveries, workers
 from ostinato._core.engine.claims import Job
+from ostinato._core.engine.inspect import JobDetails
 from ostinato._core.engine.schema import ENGINE
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database, thread_transaction
-from ostinato._core.runtime.handlers.app import App, event_kinds, merged_kinds
+from ostinato._core.runtime.enqueued import check_enqueued, list_enqueued
+from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.kinds import JobKind
+from ostinato._core.runtime.handlers.merged import event_kinds, merged_kinds
 from ostinato._core.runtime.handlers.shared import Shared
-from ostinato._core.runtime.handlers.steps import Slept, Waiting
+from ostinato._core.runtime.handlers.steps import Joining, Slept, Waiting
 from ostinato._core.runtime.named import named
 from ostinato._core.runtime.services.services import declare
 from ostinato._core.runtime.services.ticker import Ticker
@@ -60,6 +63,17 @@ KEY = new_key()
 """What seals the secrets of tests; workers on `engine.database` take it from `engine.settings`."""
 
 
+class OpenWait(NamedTuple):
+    """A job that still waits."""
+
+    job_id: int
+    kind: str
+    event: str
+    """The type of event; "ostinato.children" where it waits for its children."""
+    key: str
+    deadline: datetime | None
+
+
 @dataclass
 class Report:
     """What `run_until_idle` did."""
@@ -70,6 +84,8 @@ class Report:
     cancelled: int = 0
     runs: list[tuple[str, int]] = field(default_factory=list)
     """The kind and attempt of every run, in order."""
+    waiting: list[OpenWait] = field(default_factory=list)
+    """The jobs that wait for an event, or for children that did not end: nothing was left to run."""
 
 
 class Clock:
@@ -79,7 +95,7 @@ class Clock:
         self._admin = admin
 
     async def now(self) -> datetime:
-        """What the engine takes for the present."""
+        """Return what the engine takes for the present."""
         return await clock.now(self._admin)
 
     async def freeze(self, at: datetime | None = None) -> datetime:
@@ -108,12 +124,25 @@ class Engine:
         self.admin = admin
         """A superuser's connection, to look at everything."""
 
-    async def run_until_idle(self, *apps: App, move_clock: bool = True, seed: int = 0) -> Report:
+    async def enqueued(self, kind: "JobKind[Any] | str | None" = None) -> list[JobDetails]:
+        """Return the jobs that were added, of one kind or of all, the first one first: up to 1,000 of them."""
+        found = await list_enqueued(self.admin)
+        name = kind.name if isinstance(kind, JobKind) else kind
+        return [job for job in found if name is None or job.kind == name]
+
+    async def assert_enqueued(self, kind: "JobKind[Any] | str", /, times: int | None = None, **args: object) -> None:
+        """Fail unless a job of this kind was added with these arguments among its own; `times`: exactly so many."""
+        check_enqueued(await self.enqueued(kind), kind if isinstance(kind, str) else kind.name, times, args)
+
+    async def run_until_idle(
+        self, *apps: App, move_clock: bool = True, pass_timeouts: bool = False, seed: int = 0
+    ) -> Report:
         """Run jobs, here and now, until none is left that could run.
 
         Jobs that wait for their time (later, retry, snooze) get it: the clock is moved to the next
         one, unless `move_clock` is false. Schedules fire when they are due, but the clock is not
-        moved for them: they never end. The same seed gives the same jitter.
+        moved for them: they never end. A job that waits for an event goes on waiting, and the report
+        lists it; with `pass_timeouts` its time runs out. The same seed gives the same jitter.
         """
         rng = random.Random(seed)  # noqa: S311  # jitter only
         database = self.database
@@ -121,14 +150,14 @@ class Engine:
         settings = dataclasses.replace(self.settings, _sections={})
         async with Pool(database.url, role="testing", pooled=database.pooled, vault=settings.vault) as pool:
             runner = _Runner(database, pool, apps, rng, settings)
-            return await runner.run(self.clock if move_clock else None)
+            return await runner.run(self.clock if move_clock else None, timeouts=pass_timeouts)
 
 
 @asynccontextmanager
 async def engine(
     data_dir: str | Path | None = None, *, name: str = "ostinato_test", apps: Sequence[App] = ()
 ) -> AsyncIterator[Engine]:
-    """A database of its own on an embedded server, migrated, empty, with a clock to move.
+    """Make a database of its own on an embedded server, migrated, empty, with a clock to move.
 
     Without a folder the server lives in a temporary one and ends with the block. With a folder it
     is shared: blocks with different names have databases of their own there. `apps` are there as
@@ -147,7 +176,7 @@ async def engine(
 async def engine_on(
     server: embedded.Server, name: str, *, copied: bool = True, apps: Sequence[App] = ()
 ) -> AsyncIterator[Engine]:
-    """The same on a server that runs already; `copied` from one that was migrated before.
+    """Make one on a server that runs already; `copied` from one that was migrated before.
 
     Its clock can be moved because it was made here: no other database obeys the setting that says
     so, whoever sets it.
@@ -156,23 +185,30 @@ async def engine_on(
     urls = await asyncio.to_thread(server.create_database, name, template=template)
     try:
         await migrate.migrate(urls.admin, [ENGINE, *(named(app.sql, Component) for app in apps if app.sql)])
-        database = Database(urls.worker, urls.admin, urls.worker, server=server, api_url=urls.api)
         async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin:
             await call(admin, "use_test_clock")
             # A new connection, because a session takes the setting up when it starts.
-        async with (
-            await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
-            Client(database, Settings(secret_key=KEY)) as client,
-        ):
-            await declare_kinds(admin, apps)
-            yield Engine(database, client, admin)
+        async with engine_in(server, urls, apps=apps) as fresh:
+            yield fresh
     finally:
         with contextlib.suppress(psycopg.Error):  # the server may be down, and goes anyway
             await asyncio.to_thread(server.drop_database, name)
 
 
+@asynccontextmanager
+async def engine_in(server: embedded.Server, urls: embedded.Urls, *, apps: Sequence[App] = ()) -> AsyncIterator[Engine]:
+    """Open the engine of a database that was made for tests."""
+    database = Database(urls.worker, urls.admin, urls.worker, server=server, api_url=urls.api)
+    async with (
+        await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
+        Client(database, Settings(secret_key=KEY)) as client,
+    ):
+        await declare_kinds(admin, apps)
+        yield Engine(database, client, admin)
+
+
 async def template_on(server: embedded.Server) -> str:
-    """The name of a migrated database to copy: that takes a tenth of the time of a migration.
+    """Return the name of a migrated database to copy: that takes a tenth of the time of a migration.
 
     It is made under another name and renamed when it is whole, so that of several processes that
     make it at once one wins, and a crash leaves nothing that would be taken for it.
@@ -207,16 +243,16 @@ class _Runner:
         self._threads = ThreadPoolExecutor(4)
         self._report = Report()
 
-    async def run(self, moving: Clock | None) -> Report:
+    async def run(self, moving: Clock | None, *, timeouts: bool = False) -> Report:
         saving = asyncio.create_task(self.saver.loop.run())
         try:
             async with self.shared:
-                return await self._run_all(moving)
+                return await self._run_all(moving, timeouts=timeouts)
         finally:
             self.saver.loop.stop()
             await saving
 
-    async def _run_all(self, moving: Clock | None) -> Report:
+    async def _run_all(self, moving: Clock | None, *, timeouts: bool) -> Report:
         async with self._pool.connection() as conn:
             worker_id = await self._register(conn)
             await declare_kinds(conn, self._apps)
@@ -231,20 +267,18 @@ class _Runner:
                     await ticker.tick(conn)
                 events = await _deliver(conn)
                 if not await self._round(conn, worker_id) + events:
-                    if moving is None or poll.next_due is None or not await self._waits(conn):
+                    due = await call_value(conn, "next_time", _read=True, kinds=list(self._kinds), timeouts=timeouts)
+                    if moving is None or due is None:
                         break
-                    await moving.move(max(0.0, poll.next_due) + 0.001)
+                    await moving.move(max(0.0, due) + 0.001)
+            waits = await call(conn, "open_waits", _read=True, kinds=list(self._kinds))
+            self._report.waiting = [OpenWait(*row) for row in waits]
             await workers.unregister(conn, worker_id)
         self._threads.shutdown(wait=True)
         return self._report
 
     async def _register(self, conn: AsyncConnection[Any]) -> UUID:
         return await workers.register(conn, "run_until_idle", self._queues, list(self._kinds), 3600)
-
-    async def _waits(self, conn: AsyncConnection[Any]) -> bool:
-        """Whether a job of ours waits for its time."""
-        rows = await call(conn, "waiting_kinds", _read=True)
-        return any(row[0] in self._kinds for row in rows)
 
     async def _round(self, conn: AsyncConnection[Any], worker_id: UUID) -> int:
         ran = 0
@@ -273,6 +307,7 @@ class _Runner:
             Snoozed: "snoozed",
             Slept: "snoozed",
             Waiting: "snoozed",
+            Joining: "snoozed",
             Cancelled: "cancelled",
         }
         counted = Counter({names[type(verdict)]: 1} if type(verdict) in names else {})
@@ -298,7 +333,7 @@ class _Runner:
 
 
 async def _deliver(conn: AsyncConnection[Any]) -> int:
-    """What the relay does in one round; how much that was."""
+    """Do one round of the relay, and return how much that was."""
     stamped, _ = await outbox.sequence(conn)
     queues = await subscriptions.dispatch(conn)
     fanned, _ = await webhook_deliveries.fan_out(conn, BATCH)

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 from psycopg import AsyncConnection
+from psycopg.rows import TupleRow
 
 from ostinato._core.base.errors import Unauthenticated
 from ostinato._core.base.sections import Section
@@ -40,7 +41,7 @@ class Caller:
     """The end of the token, when the caller used one."""
 
     def settings(self, of: type[L]) -> L:
-        """The settings of an application, as this process has read them."""
+        """Return the settings of an application, as this process has read them."""
         return self.client.settings.section(of)
 
     @property
@@ -50,9 +51,18 @@ class Caller:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction as the tenant and the subject; jobs that it adds wake idle workers."""
+        """Open a transaction as the tenant and the subject; jobs that it adds wake idle workers."""
         async with self.client.for_tenant(self.tenant_id, self.subject, self.key_id).transaction() as conn:
             yield conn
+
+    async def call(self, function: str, /, *, _read: bool = False, **params: object) -> list[TupleRow]:
+        """Call one SQL function that is the whole request, as the tenant and the subject, in one statement.
+
+        See `TenantClient.call`: `rows = await caller.call("billing.accept_as", number=7)`.
+        """
+        return await self.client.for_tenant(self.tenant_id, self.subject, self.key_id).call(
+            function, _read=_read, **params
+        )
 
 
 Authenticate = Callable[[Request], Awaitable[Caller]]
@@ -60,7 +70,7 @@ Authenticate = Callable[[Request], Awaitable[Caller]]
 
 
 async def authenticated(request: Request) -> Caller:
-    """The caller of this request."""
+    """Return the caller of this request."""
     known = getattr(request.state, "caller", None)
     if known is None:
         authenticate = getattr(request.app.state, "authenticate", None)
@@ -79,7 +89,7 @@ def count_stranger(request: Request) -> None:
 
 
 def client_of(request: Request) -> Client:
-    """The client of the process that serves a request, for routes without a caller."""
+    """Return the client of the process that serves a request, for routes without a caller."""
     return cast("Client", request.app.state.client)
 
 

@@ -108,11 +108,10 @@ class OnceHere:
         self.answer = Answer(status, text.encode(), tuple((headers or {}).items()))
 
     def response(self) -> Response:
-        """The answer as the route returns it."""
+        """Return the answer as the route returns it."""
         if self.answer is None:
             raise RuntimeError("the request was not answered: call once.reply(…)")
-        headers = dict(self.answer.headers) | ({REPLAYED: "true"} if self.replayed else {})
-        return Response(self.answer.body, self.answer.status, headers, "application/json")
+        return _response(self.answer, replayed=self.replayed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +121,38 @@ class IdempotencyKey:
     value: str | None
     scope: str
     payload: Mapping[str, object] = field(repr=False)
+
+    async def answer(
+        self,
+        caller: Caller,
+        function: str,
+        /,
+        *,
+        declaration: Declaration | None = None,
+        conflict_status: int = CONFLICT_STATUS,
+        ttl_seconds: float = idempotency.TTL_SECONDS,
+        shared: bool = False,
+        **params: object,
+    ) -> Response:
+        """Answer by one SQL function, which does the work and stores the answer in one statement (`Caller.call`).
+
+        It takes the key as `request`, and returns `answer`, `replayed` and `refused`; `docs/api.md` has one.
+        """
+        request = None
+        if self.value is not None:
+            payload, rule = self._identity(caller, declaration, shared=shared)
+            request = idempotency.request_of(self.scope, self.value, payload, rule, ttl_seconds=ttl_seconds)
+        ((answer, replayed, refused, *_),) = await caller.call(function, _read=False, **params, request=request)
+        if refused is not None and self.value is not None:
+            raise _refusal(idempotency.refused_of(self.scope, self.value, caller.tenant_id, refused), conflict_status)
+        return _response(Answer.from_json(answer), replayed=replayed)
+
+    def _identity(
+        self, caller: Caller, declaration: Declaration | None, *, shared: bool
+    ) -> tuple[Mapping[str, object], Declaration]:
+        """Return the fields that identify the request, and the rule for them."""
+        rule = declaration or Declaration()
+        return (self.payload, rule) if shared else ({**self.payload, SUBJECT: caller.subject}, _with_subject(rule))
 
     @asynccontextmanager
     async def once(
@@ -165,9 +196,7 @@ class IdempotencyKey:
         a contract fixes its body; by default the answer is a problem document. With `shared` every
         subject of the tenant gets the first answer.
         """
-        payload, rule = self.payload, declaration or Declaration()
-        if not shared:
-            payload, rule = {**payload, SUBJECT: caller.subject}, _with_subject(rule)
+        payload, rule = self._identity(caller, declaration, shared=shared)
         async with caller.transaction() as conn:
             if self.value is None:
                 yield OnceHere(conn)
@@ -189,15 +218,23 @@ class IdempotencyKey:
                     yield OnceHere(conn, held=decision)
                 case _ if refuse is not None:
                     await refuse(conn, decision)
-                case Differs():
-                    refused = idempotency.refuse(decision)
-                    raise Answered(problem(refused, status=conflict_status))
-                case InFlight():
-                    raise idempotency.refuse(decision)
+                case _:
+                    raise _refusal(decision, conflict_status)
+
+
+def _refusal(decision: InFlight | Differs, conflict_status: int) -> Exception:
+    """Return what to raise for a key that is in flight, or belongs to another request."""
+    refused = idempotency.refuse(decision)
+    return Answered(problem(refused, status=conflict_status)) if isinstance(decision, Differs) else refused
+
+
+def _response(answer: Answer, *, replayed: bool) -> Response:
+    headers = dict(answer.headers) | ({REPLAYED: "true"} if replayed else {})
+    return Response(answer.body, answer.status, headers, "application/json")
 
 
 def _with_subject(declaration: Declaration) -> Declaration:
-    """The declaration of a request of one subject.
+    """Return the declaration of a request of one subject.
 
     Another version, so that a key that was answered before there were subjects is compared by the
     fields that both have, and still replayed.

@@ -78,7 +78,7 @@ def problem(
     errors: Sequence[FieldError] = (),
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """An error as an HTTP answer."""
+    """Return an error as an HTTP answer."""
     code = status or type(error).status or 500
     document = Problem(
         type=f"/problems/{type(error).code}",
@@ -103,12 +103,12 @@ def problem(
 
 
 def title_of(kind: Raised) -> str:
-    """The title of a code: its words."""
+    """Return the title of a code: its words."""
     return kind.code.replace("_", " ").capitalize()
 
 
 def field_errors(faults: Iterable[Mapping[str, Any]]) -> list[FieldError]:
-    """The faults of a validation, without the values sent, which may be secret."""
+    """Return the faults of a validation, without the values sent, which may be secret."""
     return [
         FieldError(
             field=".".join(str(part) for part in fault["loc"]), reason=str(fault["type"]), message=str(fault["msg"])
@@ -131,7 +131,7 @@ _WITH_BODY: tuple[Raised, ...] = (BodyTooLarge, MediaTypeRefused)
 
 
 def responses(*more: Raised, body: bool = False, usual: bool = True) -> dict[int | str, dict[str, Any]]:
-    """The error answers of a route, for the OpenAPI document."""
+    """Return the error answers of a route, for the OpenAPI document."""
     found: dict[int | str, dict[str, Any]] = {}
     kinds = (*(_USUAL if usual else ()), *(_WITH_BODY if body else ()), *more)
     for kind in kinds:
@@ -160,7 +160,7 @@ def _example(kind: Raised) -> dict[str, Any]:
 
 
 def _plain(values: Mapping[str, object]) -> dict[str, Any]:
-    """The values of an error as JSON, without secrets."""
+    """Return the values of an error as JSON, without secrets."""
     shown = {name: redact_value(name, value) for name, value in values.items()}
     loaded: dict[str, Any] = json.loads(json.dumps(shown, default=str))
     return loaded

@@ -16,7 +16,7 @@ class StrictRequest(Request):
     """A request that reads its body as JSON that all programs read alike."""
 
     async def json(self) -> Any:  # noqa: ANN401 - whatever it says
-        """The body."""
+        """Return the body."""
         if not hasattr(self, "_json"):
             self._json = read(await self.body())
         return self._json
@@ -27,11 +27,11 @@ class StrictRequest(Request):
         kind = given.split(";")[0].strip().lower()
         if (kind == "application/json" or kind.endswith("+json")) or not await self.body():
             return
-        raise MediaTypeRefused(f"the body is {kind[:100] or 'of no type that was said'}, not application/json")
+        raise MediaTypeRefused(f"the content type is {kind[:100] or 'missing'}, not application/json")
 
 
 def read(body: bytes) -> Any:  # noqa: ANN401 - whatever it says
-    """A value from JSON; raises `RequestRefused`."""
+    """Return a value from JSON; raises `RequestRefused`."""
     try:
         value = canonical.parse(body, max_bytes=max(len(body), 1))
     except InvalidInput as error:
@@ -42,7 +42,7 @@ def read(body: bytes) -> Any:  # noqa: ANN401 - whatever it says
 
 
 def has_nul(value: object) -> bool:
-    """Whether a text in the value has a NUL character."""
+    """Return whether a text in the value has a NUL character."""
     match value:
         case str():
             return "\0" in value

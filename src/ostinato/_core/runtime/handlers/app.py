@@ -23,9 +23,12 @@ from ostinato._core.base.events import EventType, OnPoison, Start
 from ostinato._core.db.foreign import Target
 from ostinato._core.engine.queues import Queue
 from ostinato._core.engine.schedules import Schedule
+from ostinato._core.runtime.brokers import relays
+from ostinato._core.runtime.brokers.broker import Address, Sourced
+from ostinato._core.runtime.brokers.intakes import Intake, MessageArguments, delivering
 from ostinato._core.runtime.handlers.declared import Times, declared
 from ostinato._core.runtime.handlers.events import Envelope, EventArguments, EventKind, Subscriber, Types
-from ostinato._core.runtime.handlers.kinds import Handler, JobKind
+from ostinato._core.runtime.handlers.kinds import Given, JobKind, Upgrade, name_of, named_values
 from ostinato._core.runtime.named import named
 
 P = ParamSpec("P")
@@ -88,9 +91,13 @@ class App:
         self.locale = locale
         self._jobs = (jobs,) if isinstance(jobs, str) else tuple(jobs)
         self._kinds: dict[str, JobKind[Any]] = {}
+        self._aliases: dict[str, JobKind[Any]] = {}
+        self._reporters: list[Callable[[BaseException], object]] = []
         self._schedules: dict[str, Schedule] = {}
         self._events: dict[tuple[str, int], EventKind[Any]] = {}
         self._subscribers: dict[str, Subscriber] = {}
+        self._intakes: dict[str, Intake] = {}
+        self._brokers: set[str] = set()
         self._alerts: dict[str, Alert] = {}
         self._more_alerts = alerts if isinstance(alerts, str) else None
         for alert in () if isinstance(alerts, str) else alerts:
@@ -109,6 +116,12 @@ class App:
         return self._kinds
 
     @property
+    def aliases(self) -> Mapping[str, JobKind[Any]]:
+        """The kinds by the names that they had before."""
+        self.load()
+        return self._aliases
+
+    @property
     def schedules(self) -> Sequence[Schedule]:
         """The schedules that are part of the app."""
         self.load()
@@ -116,8 +129,8 @@ class App:
 
     def schedule(
         self,
-        kind: JobKind[Any],
-        args: Mapping[str, object] | None = None,
+        kind: JobKind[P],
+        args: Given[P] | Mapping[str, object] | None = None,
         /,
         *,
         name: str | None = None,
@@ -129,7 +142,7 @@ class App:
         that is no longer declared is not deleted: the log of a worker names it, and `ostinato
         schedules delete` removes it. The name is the kind's, unless `name` says otherwise.
         """
-        made = declared(self.name, kind, name or kind.name, args or {}, times)
+        made = declared(self.name, kind, name or kind.name, named_values(args or {}), times)
         if made.name in self._schedules:
             raise InvalidInput(
                 f"app {self.name!r} has two schedules named {made.name!r}",
@@ -147,33 +160,51 @@ class App:
         retry: Retry | None = None,
         timeout: float | None = None,
         open: bool = False,  # noqa: A002 - the word for it everywhere else
+        aliases: Iterable[str] = (),
+        version: int = 1,
+        upgrade: Upgrade | None = None,
     ) -> Callable[[Callable[Concatenate[Any, P], Any]], JobKind[P]]:
         """Make a function a kind of job, named `<app>.<function>` unless `name` says otherwise.
 
         Lower `priority` runs first. `timeout` in seconds ends a handler that takes longer, as a
         failed attempt. A tenant may start jobs of a kind only if it is `open`: by `POST /jobs`, a
-        schedule or plain SQL, with whatever arguments the handler takes, for itself.
+        schedule or plain SQL, with whatever arguments the handler takes, for itself. `aliases` are the
+        names that it had before: their jobs run here. When its arguments change so that those of
+        waiting jobs do not fit, give it the next `version`, and an `upgrade` that turns older ones
+        into today's.
         """
 
         def decorate(handler: Callable[Concatenate[Any, P], Any]) -> JobKind[P]:
             kind: JobKind[P] = JobKind(
-                name=name or f"{self.name}.{_name_of(handler)}",
+                name=name or f"{self.name}.{name_of(handler)}",
                 handler=handler,
                 queue=queue,
                 priority=priority,
                 retry=retry or Retry(),
                 timeout=timeout,
                 open=open,
+                aliases=tuple(aliases),
+                version=version,
+                upgrade=upgrade,
             )
-            if kind.name in self._kinds:
-                raise InvalidInput(
-                    f"app {self.name!r} has two kinds named {kind.name!r}",
-                    hint='Rename one of the functions, or give one a name: @app.job(name="…").',
-                )
-            self._kinds[kind.name] = kind
+            kind.reporters = self._reporters
+            for each in (kind.name, *kind.aliases):
+                if each in self._kinds or each in self._aliases:
+                    raise InvalidInput(
+                        f"app {self.name!r} has two kinds named {each!r}",
+                        hint='Rename one of the functions, or give one a name: @app.job(name="…").',
+                    )
+                (self._kinds if each == kind.name else self._aliases)[each] = kind
             return kind
 
         return decorate
+
+    def on_error(self, report: Callable[[BaseException], object]) -> None:
+        """Call a function with each exception that ends an attempt: app.on_error(sentry_sdk.capture_exception).
+
+        It runs in the worker, in the flow of the job, and should be quick; what it raises is logged.
+        """
+        self._reporters.append(report)
 
     @property
     def alerts(self) -> Sequence[Alert]:
@@ -247,7 +278,7 @@ class App:
 
         def decorate(handler: Callable[[Any, Any], Any]) -> Subscriber:
             subscriber = Subscriber(
-                name=name or f"{self.name}.{_name_of(handler)}",
+                name=name or f"{self.name}.{name_of(handler)}",
                 types=types,
                 handler=handler,
                 known=Types(self._events),
@@ -270,6 +301,79 @@ class App:
 
         return decorate
 
+    def relay(
+        self,
+        *types: str,
+        to: Address,
+        name: str,
+        queue: str = relays.QUEUE.name,
+        retry: Retry | None = None,
+        tenant: str | None = None,
+        on_poison: OnPoison = "skip",
+        start: Start = "now",
+    ) -> Subscriber:
+        """Publish events of these types to a broker, as CloudEvents: at least once, in order for each key.
+
+        It is a subscription, named `<app>.<name>`. While the broker is away its events wait, and use up no
+        attempts.
+        """
+        if queue == relays.QUEUE.name and relays.QUEUE not in self.queues:
+            self.queues = (*self.queues, relays.QUEUE)
+        made = self.on(
+            *types,
+            name=f"{self.name}.{name}",
+            queue=queue,
+            retry=retry,
+            tenant=tenant,
+            on_poison=on_poison,
+            start=start,
+        )
+        subscriber = made(relays.publishing(to))
+        self._brokers.add(to.kind)
+        return subscriber
+
+    def on_message(
+        self,
+        source: Sourced,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        tenant: str | None = "default",
+        payload: type[Any] | None = None,
+    ) -> Callable[[Callable[[Any, Any], Any]], JobKind[Any]]:
+        """Make a function the handler of messages from a broker, named `<app>.<function>` unless named.
+
+        Each message, a CloudEvent, is one job, however often it comes; the broker gets its acknowledgement after
+        the commit that added the job. The handler gets the context and the `Message`. `tenant` says whose the
+        messages are; None lets each say so, by its attribute `tenantid`: then whoever may send one chooses.
+        `payload` is the type of its data.
+        """
+
+        def decorate(handler: Callable[[Any, Any], Any]) -> JobKind[Any]:
+            named_so = name or f"{self.name}.{name_of(handler)}"
+            deliver = delivering(handler)
+            kind = self.job(name=named_so, queue=queue, retry=retry, timeout=timeout)(deliver)
+            kind.arguments = MessageArguments(named_so, deliver, payload)
+            self._intakes[named_so] = Intake(named_so, source, kind, tenant)
+            self._brokers.add(source.kind)
+            return kind
+
+        return decorate
+
+    @property
+    def intakes(self) -> Sequence[Intake]:
+        """Where the app takes messages from."""
+        self.load()
+        return tuple(self._intakes.values())
+
+    @property
+    def brokers(self) -> frozenset[str]:
+        """The kinds of brokers that the app needs."""
+        self.load()
+        return frozenset(self._brokers)
+
     async def emit(
         self, to: Target, name: str, payload: Mapping[str, object], *, version: int = 1, **envelope: Unpack[Envelope]
     ) -> int:
@@ -286,7 +390,7 @@ class App:
 
     def __getitem__(self, kind: str) -> JobKind[Any]:
         try:
-            return self.kinds[kind]
+            return self.kinds[kind] if kind in self.kinds else self._aliases[kind]
         except KeyError:
             raise NotFound(
                 f"app {self.name!r} has no kind {kind!r}", hint=f"It has: {', '.join(self._kinds) or 'none'}."
@@ -294,26 +398,3 @@ class App:
 
     def __repr__(self) -> str:
         return f"<App {self.name}: {', '.join(self._kinds) or 'no kinds'}>"
-
-
-def merged_kinds(apps: Iterable[App]) -> dict[str, JobKind[Any]]:
-    """The kinds of several apps in one worker; no two may share a name."""
-    kinds: dict[str, JobKind[Any]] = {}
-    for app in apps:
-        for name, kind in app.kinds.items():
-            if name in kinds:
-                raise InvalidInput(f"two apps have a kind named {name!r}", hint="Give one of them another name.")
-            kinds[name] = kind
-    return kinds
-
-
-def event_kinds(kinds: Mapping[str, JobKind[Any]]) -> frozenset[str]:
-    """The names of those kinds whose jobs are events."""
-    return frozenset(name for name, kind in kinds.items() if kind.is_event)
-
-
-def _name_of(handler: Handler) -> str:
-    name = getattr(handler, "__name__", "")
-    if not name or name == "<lambda>":
-        raise InvalidInput(f"{handler!r} has no name", hint='Use @app.job(name="app.verb").')
-    return str(name)

@@ -19,6 +19,7 @@ from ostinato._core.db.guard import cut
 from ostinato._core.engine import claims
 from ostinato._core.engine import steps as engine_steps
 from ostinato._core.engine.claims import Job
+from ostinato._core.runtime.handlers.children import Parent, SyncParent
 from ostinato._core.runtime.handlers.lent import Limit, Services
 from ostinato._core.runtime.handlers.results import dump_result
 from ostinato._core.runtime.handlers.steps import Steps, value_of
@@ -39,7 +40,7 @@ class Token(NamedTuple):
     attempt: int
 
 
-class Context:
+class Context(Parent):
     """The context of one attempt, for an `async def` handler. Made by the worker."""
 
     __slots__ = (
@@ -118,7 +119,7 @@ class Context:
         return self._log
 
     def settings(self, of: type[L]) -> L:
-        """The settings of an application, as this worker has read them."""
+        """Return the settings of an application, as this worker has read them."""
         return self._services.settings.section(of)
 
     @property
@@ -134,15 +135,17 @@ class Context:
         another worker has the job by now. `statement_seconds` replaces the setting of that name.
         """
         await self.set_apart()
+        completed = False  # nor is it, if the handler rolls back on purpose
         async with self._services.transaction(statement_seconds) as conn:
             self._ending = self._open = conn
             try:
                 yield conn
                 self._check_steps()
                 await claims.complete_one(conn, self.job, dump_result(self.result), self.milliseconds())
+                completed = True
             finally:
                 self._ending = self._open = None
-        self.settled = True
+        self.settled = completed
 
     @overload
     def step(
@@ -170,9 +173,7 @@ class Context:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """As `step`, with a connection first: what the function writes there and the step commit
-        together, exactly once.
-        """  # noqa: D205 - one sentence
+        """Run a step whose writes commit together with it, exactly once; its function gets a connection first."""
         steps = self._open_steps(name)
         position = steps.take(name)
         await steps.load()
@@ -263,20 +264,25 @@ class Context:
         """
         return await self._services.shared.get(make, *args)
 
-    def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
-        """Report the progress of the job. Cheap: only the last report is written, about once a second."""
+    def progress(self, done: float, total: float | str | None = None, note: str | None = None) -> None:
+        """Report the progress of the job: `ctx.progress(3, 8)`, or `ctx.progress(0.4, "page 3 of 8")`.
+
+        Cheap: only the last report is written, about once a second.
+        """
         if self.abandoned:
             return
+        if isinstance(total, str):
+            total, note = None, total
         text = None if note is None else storable(str(note))[:NOTE_LENGTH]
         whole = None if total is None else float(total)
         self._services.note_progress(self.job, float(done), whole, text)
 
     def milliseconds(self) -> int:
-        """How long the handler has been running."""
+        """Return how long the handler has been running."""
         return int((time.perf_counter() - self.started) * 1000)
 
 
-class SyncContext:
+class SyncContext(SyncParent):
     """The context of one attempt, for a plain function in a thread. Made by the worker."""
 
     __slots__ = ("_ctx", "_loop")
@@ -295,14 +301,14 @@ class SyncContext:
     vault = property(lambda self: self._ctx.vault, doc="What seals and opens secrets.")
 
     def settings(self, of: type[L]) -> L:
-        """As `Context.settings`."""
+        """Return the settings of an application, as this worker has read them."""
         return self._ctx.settings(of)
 
     @contextmanager
     def transaction(
         self, result: Callable[[], object] | None = None, statement_seconds: Limit = None
     ) -> Iterator[Connection[Any]]:
-        """As `Context.transaction`, on a synchronous connection; `result` is asked for last."""
+        """Open a transaction that ends the job, as `Context.transaction`; `result` is asked for last."""
         ctx = self._ctx
         self._set_apart()
         with ctx._services.transaction_in_thread(statement_seconds) as conn:  # noqa: SLF001
@@ -316,12 +322,8 @@ class SyncContext:
         ctx.settled = True
 
     def step(self, name: str, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `Context.step`; the function runs in this thread."""
-        steps = self._ctx._open_steps(name)  # noqa: SLF001
-        position = steps.take(name)
-        if not steps.loaded:
-            self._wait(steps.load())
-        found = steps.find(position, name, "call")
+        """Run a function once and for all attempts, as `Context.step` does; it runs in this thread."""
+        steps, position, found = self._find_step(name)
         if found is not None:
             stored: T = value_of(found)
             return stored
@@ -334,12 +336,8 @@ class SyncContext:
     def step_in_transaction(
         self, name: str, fn: Callable[Concatenate[Connection[Any], P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As `Context.step_in_transaction`, on a synchronous connection."""
-        steps = self._ctx._open_steps(name)  # noqa: SLF001
-        position = steps.take(name)
-        if not steps.loaded:
-            self._wait(steps.load())
-        found = steps.find(position, name, "call")
+        """Run a step whose writes commit together with it, as `Context.step_in_transaction`, on a sync connection."""
+        steps, position, found = self._find_step(name)
         if found is not None:
             stored: T = value_of(found)
             return stored
@@ -351,24 +349,35 @@ class SyncContext:
         return result
 
     def sleep(self, seconds: float) -> None:
-        """As `Context.sleep`."""
+        """Sleep as `Context.sleep` does: the job leaves the worker meanwhile."""
         self._wait(self._ctx._open_steps("sleep").sleep(seconds))  # noqa: SLF001
 
     def wait_for(self, event: str, key: str, timeout: float | None = None) -> Any:  # noqa: ANN401 - whatever was emitted
-        """As `Context.wait_for`."""
+        """Wait for an event as `Context.wait_for` does."""
         return self._wait(self._ctx._open_steps("wait_for").wait_for(event, key, timeout))  # noqa: SLF001
+
+    def _find_step(self, name: str) -> tuple[Steps, int, engine_steps.StoredStep | None]:
+        """Take the position of a step, and find what an earlier attempt stored there."""
+        steps = self._ctx._open_steps(name)  # noqa: SLF001
+        position = steps.take(name)
+        if not steps.loaded:
+            self._wait(steps.load())
+        return steps, position, steps.find(position, name, "call")
 
     def _set_apart(self) -> None:
         if not self._ctx._apart:  # noqa: SLF001
             self._wait(self._ctx.set_apart())
 
+    def _parent(self) -> Context:
+        return self._ctx
+
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the worker's event loop, and wait for it here."""
-        assert self._loop is not None  # noqa: S101  # given by whoever runs handlers in threads
+        assert self._loop is not None  # noqa: S101  # given by the worker, which runs handlers in threads
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
-        """Report the progress of the job."""
+    def progress(self, done: float, total: float | str | None = None, note: str | None = None) -> None:
+        """Report as `Context.progress` does."""
         self._ctx.progress(done, total, note)
 
 

@@ -33,7 +33,7 @@ class Times(TypedDict, total=False):
 
 
 def declared(owner: str, kind: JobKind[Any], name: str, args: Mapping[str, object], times: Times) -> Schedule:
-    """A schedule of a kind, with arguments that the kind's handler takes."""
+    """Return a schedule of a kind, with arguments that the kind's handler takes."""
     checked: dict[str, object] = json.loads(kind.arguments.dump_scheduled(args))
     if given := sorted(name for name in kind.arguments.secrets if checked.get(name) is not None):
         raise InvalidInput(

@@ -109,7 +109,7 @@ class EventKind(Generic[M]):
         occurred_at: datetime | None = None,
         subject: str | None = None,
     ) -> int:
-        """As `emit` in sync code: in the transaction of psycopg, SQLAlchemy or Django that it is given."""
+        """Emit the event in sync code: in the transaction of psycopg, SQLAlchemy or Django that it is given."""
         conn = sync_connection_of(to)
         return outbox.emit_now(conn, self.new(payload, key, tenant, correlation_id, occurred_at, subject=subject))
 
@@ -160,7 +160,7 @@ class EventKind(Generic[M]):
             raise self._invalid(error) from None
 
     def schema(self) -> str | None:
-        """The JSON schema of the payload."""
+        """Return the JSON schema of the payload."""
         return None if self._adapter is None else json.dumps(self._adapter.json_schema())
 
     def _invalid(self, error: pydantic.ValidationError) -> InvalidInput:
@@ -193,10 +193,15 @@ class Subscriber:
     is_async: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.types or not 1 <= len(self.name) <= LONGEST_SUBSCRIPTION:
+        if not self.types:
             raise InvalidInput(
-                f"a subscription {self.name!r} to {self.types} makes no sense",
+                f"the subscription {self.name!r} lists no type of event",
                 hint='Name types of events: @app.on("invoice.paid"). "*" stands for all of them.',
+            )
+        if not 1 <= len(self.name) <= LONGEST_SUBSCRIPTION:
+            raise InvalidInput(
+                f"the name of a subscription has {len(self.name)} characters, not 1 to {LONGEST_SUBSCRIPTION}",
+                hint='Give another: @app.on("invoice.paid", name="billing.receipts").',
             )
         if len(inspect.signature(self.handler).parameters) != 2:  # noqa: PLR2004
             raise InvalidInput(
@@ -232,7 +237,7 @@ class Types:
         self._kinds = declared
 
     def event(self, args: str) -> Event[Any]:
-        """The event; a payload of a type that is not declared here is plain JSON."""
+        """Return the event; a payload of a type that is not declared here is plain JSON."""
         given = json.loads(args)
         kind = self._kinds.get((given["type"], given["version"]))
         return Event(
@@ -257,7 +262,7 @@ class EventArguments(Arguments):
         self._types = subscriber.known
 
     def load(self, text: str) -> dict[str, Any]:
-        """The event, as the handler gets it."""
+        """Return the event, as the handler gets it."""
         try:
             return {"event": self._types.event(text)}
         except KeyError as error:

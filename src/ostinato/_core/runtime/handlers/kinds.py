@@ -24,13 +24,18 @@ from ostinato._core.db.foreign import SyncTarget, Target, connection_of, sync_co
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine import clock, jobs
 from ostinato._core.engine.jobs import MAX_ARGS_BYTES, LimitScope, NewJob, Unique
+from ostinato._core.runtime.handlers.structs import storable_hint
 
-__all__ = ["MAX_ARGS_BYTES", "Arguments", "Handler", "JobKind", "Options", "new_job"]
+__all__ = ["MAX_ARGS_BYTES", "Arguments", "Handler", "JobKind", "Options", "Upgrade", "new_job"]
 
 P = ParamSpec("P")
 Handler = Callable[..., Any]
+Upgrade = Callable[[int, dict[str, Any]], dict[str, Any]]
+"""Takes the version and the arguments of an older job, as JSON has them, and returns those of today."""
 
 SLOT = "scheduled_for"
+VERSION = "$v"
+"""Where the arguments of a kind of version 2 or later say theirs."""
 _SOME_SLOT = {"schedule": "-", "key": None, "local": "2026-01-01T00:00:00", "zone": "UTC", "at": "2026-01-01T00:00:00Z"}
 LEAST_PRIORITY, MOST_PRIORITY = -32_768, 32_767
 
@@ -54,16 +59,36 @@ class Options(TypedDict, total=False):
     """Whom the job is about: `ostinato erase` blanks it by this name, of which a hash is stored."""
 
 
+@dataclass(frozen=True, slots=True)
+class Given(Generic[P]):
+    """The arguments of one job by name, as `kind.args(…)` makes them."""
+
+    values: dict[str, object]
+
+
+def named_values(given: Given[Any] | Mapping[str, object]) -> Mapping[str, object]:
+    """Return the arguments by name."""
+    return given.values if isinstance(given, Given) else given
+
+
 class Arguments:
     """The arguments of a handler: checked when a job is enqueued, and again when it runs."""
 
-    def __init__(self, kind: str, handler: Handler) -> None:
+    def __init__(self, kind: str, handler: Handler, version: int = 1, upgrade: Upgrade | None = None) -> None:
         self.kind = kind
+        if version < 1 or (upgrade is not None and version == 1):
+            raise InvalidInput(
+                f"{kind} cannot have version {version}" + (" and an upgrade" if upgrade else ""),
+                hint="Versions start with 1; an upgrade is for a kind of version 2 or later.",
+                kind=kind,
+            )
+        self._version = version
+        self._upgrade = upgrade
         self.signature = _signature(kind, handler)
         fields: dict[str, Any] = {}
         for parameter in list(self.signature.parameters.values())[1:]:
             default = ... if parameter.default is parameter.empty else parameter.default
-            hint = Any if parameter.annotation is parameter.empty else parameter.annotation
+            hint = Any if parameter.annotation is parameter.empty else storable_hint(parameter.annotation)
             # Aliased, because a model refuses fields that start with an underscore or hide its own
             # names.
             fields[f"arg_{parameter.name}"] = (hint, pydantic.Field(default, alias=parameter.name))
@@ -72,7 +97,12 @@ class Arguments:
         """The names of the arguments that are sealed in the job."""
         self._names = {f"arg_{name}": name for name in list(self.signature.parameters)[1:]}
         config = pydantic.ConfigDict(
-            extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants", arbitrary_types_allowed=False
+            extra="forbid",
+            allow_inf_nan=False,
+            ser_json_inf_nan="constants",
+            ser_json_bytes="base64",
+            val_json_bytes="base64",
+            arbitrary_types_allowed=False,
         )
         try:
             self._model = pydantic.create_model(kind, __config__=config, **fields)
@@ -80,26 +110,27 @@ class Arguments:
             raise InvalidInput(
                 f"the arguments of {kind} cannot be stored as JSON: {error.message}",
                 hint="Use JSON-like types: str, int, float, bool, None, list, dict, datetime, UUID,"
-                " Decimal, dataclasses, models.",
+                " Decimal, Enum, bytes, dataclasses, models of pydantic and msgspec.",
                 kind=kind,
             ) from error
         self._validator = self._model.__pydantic_validator__
         self._serializer = self._model.__pydantic_serializer__
 
     def schema(self) -> str:
-        """The JSON schema of the arguments."""
+        """Return the JSON schema of the arguments."""
         return json.dumps(self._model.model_json_schema())
 
     def dump(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
         """Check the arguments of a call, and write them as JSON text."""
-        if not args:
-            return self.dump_values(kwargs)
+        return self.dump_values(self.by_name(args, kwargs) if args else kwargs)
+
+    def by_name(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """Return the arguments of a call by their names."""
         try:
             bound = self.signature.bind(None, *args, **kwargs)
         except TypeError as error:
             raise InvalidInput(f"{self.kind}: {error}", hint=self._usage(), kind=self.kind) from None
-        values = dict(list(bound.arguments.items())[1:])
-        return self.dump_values(values)
+        return dict(list(bound.arguments.items())[1:])
 
     def dump_values(self, values: Mapping[str, object]) -> str:
         """Check named arguments, and write them as JSON text."""
@@ -112,6 +143,8 @@ class Arguments:
             raise self._invalid(error) from None
         except (pydantic.PydanticUserError, ValueError, TypeError):
             return dump_args(dict(values), MAX_ARGS_BYTES)  # names the place that cannot be stored
+        if self._version > 1:
+            raw = b'{"%s":%d%s' % (VERSION.encode(), self._version, b"," + raw[1:] if len(raw) > 2 else b"}")  # noqa: PLR2004 - more than {}
         if len(raw) > MAX_ARGS_BYTES or b"\\u0000" in raw or b"NaN" in raw or b"Infinity" in raw:
             dump_args(json.loads(raw), MAX_ARGS_BYTES)
         return str(raw, "utf-8")
@@ -124,7 +157,7 @@ class Arguments:
         return dump_args({name: whole[name] for name in whole if name != SLOT}, MAX_ARGS_BYTES)
 
     def _with_secrets(self, raw: bytes, values: Mapping[str, Any]) -> bytes:
-        """The arguments with those that pydantic hides: they are sealed where the job is added."""
+        """Return the arguments with those that pydantic hides: they are sealed where the job is added."""
         whole = json.loads(raw)
         for name in self.secrets:
             value = values[f"arg_{name}"]
@@ -133,14 +166,32 @@ class Arguments:
 
     def load(self, text: str) -> dict[str, Any]:
         """Read the keyword arguments of the handler from JSON text."""
+        return self._read(self._today(text) if self._version > 1 or text.startswith(f'{{"{VERSION}"') else text)
+
+    def _read(self, text: str) -> dict[str, Any]:
         try:
             values: dict[str, Any] = self._validator.validate_json(text).__dict__
         except pydantic.ValidationError as error:
             plain = None if SLOT in self.signature.parameters else _without_slot(text)
             if plain is None:
                 raise self._invalid(error) from None
-            return self.load(plain)
+            return self._read(plain)
         return {name: values[field] for field, name in self._names.items()}
+
+    def _today(self, text: str) -> str:
+        """Return the arguments without their version, upgraded if they are older than the handler."""
+        values = json.loads(text)
+        written = values.pop(VERSION, 1)
+        if type(written) is not int or written > self._version:
+            raise InvalidInput(
+                f"a job of {self.kind} has arguments of version {written!r:.20}, this worker knows up to"
+                f" {self._version}",
+                hint="Start workers with the newer code, then retry the job.",
+                kind=self.kind,
+            )
+        if written < self._version and self._upgrade is not None:
+            values = self._upgrade(written, values)
+        return dump_args(values, MAX_ARGS_BYTES)
 
     def _invalid(self, error: pydantic.ValidationError) -> InvalidInput:
         faults = [
@@ -171,11 +222,17 @@ class JobKind(Generic[P]):
     timeout: float | None = None
     open: bool = False
     """Whether a tenant may start such jobs itself, with whatever arguments the handler takes."""
+    aliases: tuple[str, ...] = ()
+    """The names that it had before: jobs of these names, and callers who still use them, reach this handler."""
+    version: int = 1
+    upgrade: Upgrade | None = field(default=None, repr=False)
     arguments: Arguments = field(init=False, repr=False)
     is_async: bool = field(init=False, repr=False)
     is_event: bool = field(init=False, default=False, repr=False)
     """Its jobs are events, made by the engine (`handlers.events`)."""
     chosen: Options = field(default_factory=Options, repr=False)
+    reporters: list[Callable[[BaseException], object]] = field(default_factory=list, repr=False)
+    """What is called with each error of its handler: that of its app (`App.on_error`)."""
 
     def __post_init__(self) -> None:
         if self.timeout is not None and self.timeout <= 0:
@@ -187,7 +244,8 @@ class JobKind(Generic[P]):
                 f"priority of {self.name} must be from -32768 to 32767, got {self.priority}",
                 hint="Lower runs first; 0 is usual.",
             )
-        self.arguments = Arguments(self.name, self.handler)
+        self.arguments = Arguments(self.name, self.handler, self.version, self.upgrade)
+        self.aliases = tuple(self.aliases)
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.handler))
 
     def __call__(self, ctx: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401
@@ -209,10 +267,10 @@ class JobKind(Generic[P]):
         """
         text = self.arguments.dump(args, kwargs)
         async with connection_of(to) as conn:
-            return await jobs.enqueue(conn, await self._new(conn, text))
+            return await jobs.enqueue(conn, await self.new(conn, text))
 
     def enqueue_sync(self, to: SyncTarget, /, *args: P.args, **kwargs: P.kwargs) -> int:
-        """As `enqueue` in sync code: in the transaction of psycopg, SQLAlchemy or Django that it is given."""
+        """Add a job in sync code: in the transaction of psycopg, SQLAlchemy or Django that it is given."""
         text = self.arguments.dump(args, kwargs)
         conn = sync_connection_of(to)
         now = None
@@ -221,14 +279,24 @@ class JobKind(Generic[P]):
                 ((now,),) = call_now(conn, "now")
         return jobs.enqueue_sync(conn, _chosen(self._plain(text), self.chosen, now))
 
-    async def enqueue_many(self, to: Target, arguments: Iterable[Mapping[str, object]]) -> list[int]:
-        """Add a job for each set of named arguments, in one statement; returns the ids in order."""
-        texts = [self.arguments.dump_values(values) for values in arguments]
+    def args(self, *args: P.args, **kwargs: P.kwargs) -> Given[P]:
+        """Arguments of this kind, checked by type checkers: for `enqueue_many`, and for schedules."""
+        return Given(self.arguments.by_name(args, kwargs))
+
+    async def enqueue_many(
+        self, to: Target, arguments: Iterable[Given[P]] | Iterable[Mapping[str, object]]
+    ) -> list[int]:
+        """Add a job for each set of named arguments, in one statement; returns the ids in order.
+
+        A type checker checks what `kind.args(…)` makes; a mapping is checked here only.
+        """
+        texts = [self.arguments.dump_values(named_values(values)) for values in arguments]
         async with connection_of(to) as conn:
-            job = await self._new(conn, "{}")
+            job = await self.new(conn, "{}")
             return await jobs.enqueue_many(conn, [replace(job, args=text) for text in texts])
 
-    async def _new(self, conn: AsyncConnection[Any], args: str) -> NewJob:
+    async def new(self, conn: AsyncConnection[Any], args: str) -> NewJob:
+        """Return a job of this kind with its options; `args` is JSON text that was checked."""
         job = self._plain(args)
         return await new_job(conn, job, self.chosen) if self.chosen else job
 
@@ -261,7 +329,7 @@ def _chosen(job: NewJob, options: Options, now: datetime | None) -> NewJob:
 
 
 def _without_slot(text: str) -> str | None:
-    """The arguments without the slot that a schedule put at their end; None: there is none."""
+    """Return the arguments without the slot that a schedule put at their end; None: there is none."""
     head, found, tail = text.rpartition(f'"{SLOT}":')
     try:
         alone = bool(found) and len(json.loads(f'{{"{SLOT}":{tail}')) == 1
@@ -271,7 +339,7 @@ def _without_slot(text: str) -> str | None:
 
 
 def _is_secret(kind: str, parameter: inspect.Parameter) -> bool:
-    """Whether an argument is marked as secret; then it must be text, because text is what is sealed."""
+    """Return whether an argument is marked as secret; then it must be text, because text is what is sealed."""
     hint = parameter.annotation
     plain, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     marked = any(each is Secret or isinstance(each, Secret) for each in marks)
@@ -288,7 +356,7 @@ def _is_secret(kind: str, parameter: inspect.Parameter) -> bool:
 
 
 def _signature(kind: str, handler: Handler) -> inspect.Signature:
-    """The handler's signature with its hints resolved; the first parameter is the context."""
+    """Return the handler's signature with its hints resolved; the first parameter is the context."""
     try:
         signature = inspect.signature(handler, eval_str=True)
     except NameError as error:
@@ -310,3 +378,11 @@ def _signature(kind: str, handler: Handler) -> inspect.Signature:
             kind=kind,
         )
     return signature
+
+
+def name_of(handler: Handler) -> str:
+    """Return the name of a function that is to be a handler."""
+    name = getattr(handler, "__name__", "")
+    if not name or name == "<lambda>":
+        raise InvalidInput(f"{handler!r} has no name", hint='Use @app.job(name="app.verb").')
+    return str(name)

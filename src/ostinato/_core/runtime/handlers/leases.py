@@ -176,7 +176,7 @@ async def hold(
 
 @contextmanager
 def hold_now(ctx: SyncContext, name: str, *, holder: str | None = None) -> Iterator[Lease]:
-    """As `hold`, for a plain function: it ends with this attempt.
+    """Hold a lease in a plain function, as `hold` does; it ends with this attempt.
 
     Guard your writes with `engine.leases.guard_now(conn, lease)`.
     """
@@ -203,7 +203,7 @@ async def enqueue_or_attach(to: Target, name: str, kind: JobKind[P], /, *args: P
     """
     text = kind.arguments.dump(args, kwargs)
     async with connection_of(to) as conn:
-        return await leases.enqueue_or_attach(conn, name, await kind._new(conn, text))  # noqa: SLF001
+        return await leases.enqueue_or_attach(conn, name, await kind.new(conn, text))
 
 
 class _OfJob:

@@ -32,10 +32,10 @@ class Services(Protocol):
         """The settings that the worker runs with."""
 
     def transaction(self, statement_seconds: Limit = None) -> AsyncTransaction:
-        """A transaction on a connection of the worker's pool."""
+        """Open a transaction on a connection of the worker's pool."""
 
     def transaction_in_thread(self, statement_seconds: Limit = None) -> ThreadTransaction:
-        """The same for a plain function, on a connection of its own."""
+        """Open a transaction for a plain function, on a connection of its own."""
 
     def set_apart(self, job: Job) -> Awaitable[None]:
         """Give a job a claim of its own, so that a transaction that holds it holds up no other."""

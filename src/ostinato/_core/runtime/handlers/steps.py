@@ -18,7 +18,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from ostinato._core.base.enderrors import WaitTimeout
 from ostinato._core.base.errors import InvalidInput, StepMismatch
+from ostinato._core.engine.children import EVENT, OnFailure, join_key
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.steps import NewStep, StoredStep, wait_name
 from ostinato._core.runtime.handlers.results import dump_step
@@ -53,13 +55,24 @@ class Waiting:
     timeout: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """Go on when children have ended, or when the time is up."""
+
+    position: int
+    spawns: str
+    """The steps that spawned them, with commas."""
+    on_failure: OnFailure
+    timeout: float | None
+
+
 class Steps:
     """Gives each step its position, and its result when it was committed before."""
 
     __slots__ = ("_broken", "_count", "_job", "_loading", "_open", "_saver", "_stored", "leaving")
 
     def __init__(self, job: Job, saver: Saver) -> None:
-        self.leaving: Slept | Waiting | None = None
+        self.leaving: Slept | Waiting | Joining | None = None
         """Why the job leaves the worker, once it does; nothing else counts then."""
         self._job = job
         self._saver = saver
@@ -71,7 +84,7 @@ class Steps:
         self._loading: asyncio.Future[Stored] | None = None
 
     def take(self, name: str) -> int:
-        """The position of the step that is called now."""
+        """Return the position of the step that is called now."""
         if self.leaving is not None:
             raise Suspended
         if self._broken is not None:
@@ -119,7 +132,7 @@ class Steps:
             self._open -= 1
 
     def made(self, position: int, name: str, result: object, started: float) -> NewStep:
-        """A step that has run, ready to be saved."""
+        """Return a step that has run, ready to be saved."""
         milliseconds = int((time.perf_counter() - started) * 1000)
         return NewStep(self._job, position, name, dump_step(name, result), milliseconds)
 
@@ -190,8 +203,26 @@ class Steps:
             raise Suspended
         if found.type == "timeout":
             limit = "" if timeout is None else f" within {timeout:g} s"
-            raise TimeoutError(f"no event {event} with the key {key!r} came{limit}")
+            raise WaitTimeout(f"no event {event} with the key {key!r} came{limit}")
         return value_of(found)
+
+    async def join(self, spawns: str, on_failure: OnFailure, timeout: float | None) -> dict[str, Any]:  # noqa: ASYNC109 - no time of ours
+        """Return how children ended; leave the worker until they have."""
+        if timeout is not None:
+            _check_seconds("wait", timeout)
+        name = wait_name(EVENT, join_key(spawns))
+        position = self.take("join")
+        self._check_alone("join")
+        await self.load()
+        found = self.find(position, name, "event", "timeout")
+        if found is None:
+            self.leaving = Joining(position, spawns, on_failure, timeout)
+            raise Suspended
+        if found.type == "timeout":
+            limit = "" if timeout is None else f" within {timeout:g} s"
+            raise WaitTimeout(f"the children of job {self._job.id} have not ended{limit}")
+        counts: dict[str, Any] = value_of(found)
+        return counts
 
     def check_all_taken(self) -> None:
         """Refuse to end a job that has not called all the steps that were stored."""
@@ -230,7 +261,7 @@ class Steps:
 
 
 def value_of(step: StoredStep) -> Any:  # noqa: ANN401 - whatever was stored
-    """The result that was stored."""
+    """Return the result that was stored."""
     return None if step.result is None else json.loads(step.result)
 
 

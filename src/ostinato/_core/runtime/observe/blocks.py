@@ -28,7 +28,7 @@ class Link:
     `to` is the name of a panel, such as "message", or a path of the console, such as "/jobs/7".
     """
 
-    text: str
+    text: str | datetime
     to: str
     asked: Asked = field(default_factory=dict)
 
@@ -78,6 +78,8 @@ class Counts:
     kind: ClassVar[str] = "counts"
     title: str
     values: Mapping[str, float]
+    capped: bool = False
+    """Whether counting stopped somewhere, so that there may be more of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,8 @@ class Card:
     picture: Picture | None = None
     state: State | None = None
     note: str = ""
+    at: datetime | None = None
+    """Its time, which a page shows in the zone of its reader."""
 
 
 @dataclass(frozen=True, slots=True)

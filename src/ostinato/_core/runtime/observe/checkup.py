@@ -36,7 +36,7 @@ class Checkup:
 
 
 async def examine(apps: Iterable[App], settings: Settings) -> dict[str, list[Trouble]]:
-    """The troubles by application, of those that have a checkup. One that fails is a trouble."""
+    """Return the troubles by application, of those that have a checkup. One that fails is a trouble."""
     return {
         app.name: await asyncio.to_thread(_troubles, app.doctor, settings) for app in apps if app.doctor is not None
     }

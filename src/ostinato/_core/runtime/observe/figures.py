@@ -77,12 +77,12 @@ async def ask(conn: AsyncConnection[Any], apps: Iterable[App], failures: Recorde
 
 
 def figures_of(apps: Iterable[App]) -> dict[str, Figures]:
-    """The figures by the name of their application."""
+    """Return the figures by the name of their application."""
     return {app.name: _loaded(app.name, app.metrics) for app in apps if app.metrics is not None}
 
 
 def declared(apps: Iterable[App]) -> list[Gauge]:
-    """The gauges of some applications."""
+    """Return the gauges of some applications."""
     return [metric for figures in figures_of(apps).values() for metric in figures.metrics]
 
 

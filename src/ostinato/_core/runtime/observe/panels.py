@@ -52,26 +52,26 @@ class Look:
     translate: Callable[[str], str] = str
 
     def may(self, permission: Permission) -> bool:
-        """Whether the viewer has a permission."""
+        """Return whether the viewer has a permission."""
         return permission.allows(self.roles)
 
     def settings(self, of: type[S]) -> S:
-        """The settings of an application, as this process has read them."""
+        """Return the settings of an application, as this process has read them."""
         return self.settings_of.section(of)
 
     def words(self, text: str, **values: object) -> str:
-        """A text in the reader's language, with its values: look.words("%(n)s files", n=3)."""
+        """Return a text in the reader's language, with its values: look.words("%(n)s files", n=3)."""
         return self.translate(text) % values if values else self.translate(text)
 
     def text(self, name: str, default: str = "") -> str:
-        """A value that was asked for, without spaces around it."""
+        """Return a value that was asked for, without spaces around it."""
         found = self.asked.get(name, "").replace("\0", "").strip() or default
         if len(found) > LONGEST_VALUE:
             raise InvalidInput(f"{name} has {len(found):,} characters, more than {LONGEST_VALUE:,}", field=name)
         return found
 
     def number(self, name: str, default: int | None = None) -> int:
-        """A whole number that was asked for."""
+        """Return a whole number that was asked for."""
         found = self.text(name)
         if not found and default is not None:
             return default
@@ -81,7 +81,7 @@ class Look:
         return int(found)
 
     def one_of(self, name: str, pattern: re.Pattern[str]) -> str:
-        """A value that was asked for and looks as it must."""
+        """Return a value that was asked for and looks as it must."""
         found = self.text(name)
         if pattern.fullmatch(found) is None:
             raise NotFound(f"there is no {name} {found[:100]!r}", field=name)
@@ -152,12 +152,12 @@ class Panel:
 
 
 def all_panels(app: App) -> list[Panel]:
-    """All panels of an application."""
+    """Return all panels of an application."""
     return [named(place, Panel) for place in app.panels]
 
 
 def panels_of(apps: Iterable[App], name: str) -> list[Panel]:
-    """The panels of the application of that name."""
+    """Return the panels of the application of that name."""
     for app in apps:
         if app.name == name and app.panels:
             return all_panels(app)

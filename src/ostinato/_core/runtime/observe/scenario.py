@@ -72,7 +72,7 @@ class System:
         return await self._ask(self.sandbox, method, path, status, options)
 
     def client(self) -> Client:
-        """The database, for what has no route."""
+        """Return the database, for what has no route."""
         if self.database is None:
             raise NotConfigured(
                 "the database of this system is not known here",

@@ -1,9 +1,10 @@
 """Traces attempts with OpenTelemetry, if it is installed: one span for each attempt.
 
-The trace id is made from the correlation id, so that everything done for one request is one trace,
-in whatever process it ran, without passing a header on. Spans that a handler starts are children of
-the span of its attempt. Nothing here runs unless the setting `traces` is on; the program sets up
-the exporter, as usual with OpenTelemetry.
+A job carries the span that added it (`traceparent`), and the span of each attempt is a child of that
+one. Where there was none, the trace id is made from the correlation id, so that everything done for
+one request is one trace, in whatever process it ran, without passing a header on. Spans that a
+handler starts are children of the span of its attempt. Nothing here runs unless the setting `traces`
+is on; the program sets up the exporter, as usual with OpenTelemetry.
 """
 
 import hashlib
@@ -25,15 +26,23 @@ _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def chosen(*, traces: bool) -> Execute:
-    """The function that runs attempts: plainly, or each in a span."""
+    """Return the function that runs attempts: plainly, or each in a span."""
     return _traced() if traces else execute
 
 
 def trace_id(correlation_id: str) -> int:
-    """The trace id of a correlation id: itself, if it was taken from a trace."""
+    """Return the trace id of a correlation id: itself, if it was taken from a trace."""
     if _TRACE_ID.fullmatch(correlation_id) and int(correlation_id, 16):
         return int(correlation_id, 16)
     return _number(correlation_id, 16)
+
+
+def _parent(traceparent: str | None) -> tuple[int, int, int] | None:
+    """Return the trace, the span and the flags of the span that added a job; None if there was none."""
+    if traceparent is None:
+        return None
+    _, trace, span, flags = traceparent.split("-")
+    return int(trace, 16), int(span, 16), int(flags, 16)
 
 
 def _number(text: str, length: int) -> int:
@@ -54,12 +63,8 @@ def _traced() -> Execute:
     async def run(kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random) -> Verdict:
         job = ctx.job
         correlation_id = job.correlation_id or f"job-{job.id}"
-        parent = trace.SpanContext(
-            trace_id(correlation_id),
-            _number(f"{correlation_id}/root", 8),
-            is_remote=True,
-            trace_flags=trace.TraceFlags(SAMPLED),
-        )
+        ids = _parent(job.traceparent) or (trace_id(correlation_id), _number(f"{correlation_id}/root", 8), SAMPLED)
+        parent = trace.SpanContext(ids[0], ids[1], is_remote=True, trace_flags=trace.TraceFlags(ids[2]))
         around = trace.set_span_in_context(trace.NonRecordingSpan(parent))
         attributes: dict[str, str | int] = {
             "messaging.system": "ostinato",

@@ -19,7 +19,7 @@ CANARY_SECONDS = 1.0
 
 
 def app() -> App:
-    """The app whose one kind of job runs bulk actions. Every worker has it."""
+    """Return the app whose one kind of job runs bulk actions. Every worker has it."""
     made = App(APP_NAME)
 
     @made.job(name=bulk.KIND, queue=bulk.QUEUE, retry=Retry(max_attempts=20))
@@ -38,5 +38,5 @@ def app() -> App:
 
 
 def with_app(apps: Sequence[App]) -> list[App]:
-    """Some apps and the one that runs bulk actions, unless it is among them."""
+    """Return some apps and the one that runs bulk actions, unless it is among them."""
     return list(apps) if any(given.name == APP_NAME for given in apps) else [*apps, app()]

@@ -1,4 +1,4 @@
-"""The janitor: creates and drops partitions, deletes old rows, and evaluates alerts.
+"""The janitor creates and drops partitions, deletes old rows, and evaluates alerts.
 
 Every worker has one; the work is done once, because upkeep takes its locks without waiting and
 skips what another janitor has locked.

@@ -1,4 +1,4 @@
-"""The relay: gives events their positions, and makes jobs of them for subscriptions and webhooks.
+"""The relay gives events their positions, and makes jobs of them for subscriptions and webhooks.
 
 Every worker has one; the database lets one sequence and one dispatch a subscription at a time.
 """
@@ -30,7 +30,7 @@ class Relay:
         self._more = False
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
-        """One round: sequence, dispatch, ring."""
+        """Do one round: sequence, dispatch, ring."""
         stamped, rung = await outbox.sequence(conn, EVENTS_A_ROUND)
         self._recorder.add(EVENTS_SEQUENCED, by=stamped or 0)
         # Under load writers ring every 50 ms: look for what they emitted meanwhile, more rarely.

@@ -86,7 +86,7 @@ async def post(
 
 
 async def _addresses(target: Target, allowed: Allowed, resolver: Resolver) -> list[str]:
-    """The addresses of the target, all of them checked."""
+    """Return the addresses of the target, all of them checked."""
     if target.address is not None:
         return [str(target.address)]  # parse has checked it
     try:
@@ -151,7 +151,7 @@ class _Closing(httpx.AsyncByteStream):
 
 
 async def _read(response: httpx.Response, most: int) -> tuple[bytes, bool]:
-    """The start of the answer, at most so many bytes, and whether there was more."""
+    """Return the start of the answer, at most so many bytes, and whether there was more."""
     packed = response.headers.get("content-encoding", "").strip().lower() in GZIP
     unpacker = zlib.decompressobj(EITHER_WINDOW) if packed else None
     read = bytearray()
@@ -201,5 +201,5 @@ def _tls_reason(error: BaseException) -> str:
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """The authorities that browsers trust; made once, because that takes milliseconds."""
+    """Return the authorities that browsers trust; made once, because that takes milliseconds."""
     return httpx.create_ssl_context()

@@ -49,7 +49,7 @@ class Site:
 
 
 def background(site: Site) -> list[Service]:
-    """The services that a worker runs."""
+    """Return the services that a worker runs."""
     schedules = [schedule for app in site.apps for schedule in app.schedules]
     makers: dict[str, Callable[[], list[Service]]] = {
         "relay": lambda: [Relay(site.recorder)],

@@ -1,4 +1,4 @@
-"""The ticker: fires the schedules whose time has come.
+"""The ticker fires the schedules whose time has come.
 
 Every worker has one, and any number of them may run at once: one ticker locks each due schedule,
 and a slot fires once (`sql/functions/schedules.sql`). It is woken by the poll that finds a schedule

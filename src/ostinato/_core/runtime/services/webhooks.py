@@ -158,7 +158,7 @@ def app(
     tls: ssl.SSLContext | None = None,
     rng: random.Random | None = None,
 ) -> App:
-    """The app whose one kind of job delivers webhooks. Every worker has it."""
+    """Return the app whose one kind of job delivers webhooks. Every worker has it."""
     allowed = parse_allowed((settings or Settings()).webhooks_allow_private)
     sender = Sender(allowed, recorder, resolver=resolver, tls=tls)
     chance = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
@@ -182,7 +182,7 @@ def app(
 
 
 def with_app(apps: Sequence[App], settings: Settings, recorder: Recorder, rng: random.Random) -> list[App]:
-    """Some apps and the one that delivers webhooks, unless it is among them."""
+    """Return some apps and the one that delivers webhooks, unless it is among them."""
     if any(given.name == APP_NAME for given in apps):
         return list(apps)
     return [*apps, app(settings, recorder, rng=rng)]
@@ -250,7 +250,7 @@ async def _settle(conn: AsyncConnection[Any], delivery: int, job_id: int, met: M
 
 
 def _delay(ctx: Context, sending: Sending, met: Met, rng: random.Random) -> float | None:
-    """Seconds until the next attempt, not sooner than the receiver asks; None means no more."""
+    """Return the seconds until the next attempt, not sooner than the receiver asks; None means no more."""
     try:
         policy = backoff.from_json(sending.retry)
     except (InvalidInput, TypeError):
@@ -265,7 +265,7 @@ def _delay(ctx: Context, sending: Sending, met: Met, rng: random.Random) -> floa
 
 
 def _shown(answer: "Answer", hidden: tuple[str, ...]) -> str | None:
-    """The start of an answer for people: no control characters, and none of our own secrets.
+    """Return the start of an answer for people: no control characters, and none of our own secrets.
 
     A receiver may send back what it was sent, static headers included.
     """

@@ -1,4 +1,4 @@
-"""The board: what a worker shows its warden, in memory that both processes map.
+"""The board shows a warden what its worker does, in memory that both processes map.
 
     head    the worker's id, the pulses of its event loop and of its heart, the job that the heart
             saw block the loop, and whether the warden has ended this worker
@@ -45,7 +45,7 @@ class Running(NamedTuple):
     """When its timeout is over; 0 means that it has none."""
 
     def is_overdue(self, now: float, grace_seconds: float) -> bool:
-        """Whether its timeout is over, and the grace that a handler gets to stop as well."""
+        """Return whether its timeout is over, and the grace that a handler gets to stop as well."""
         return self.deadline != NO_DEADLINE and now >= self.deadline + grace_seconds
 
 
@@ -167,7 +167,7 @@ class View:
         return int(NUMBER.unpack_from(self._memory, BLAMED_AT)[0])
 
     def running(self) -> Iterator[Running]:
-        """The jobs that run."""
+        """Yield the jobs that run."""
         for n in range(self._slots):
             found = Running(*SLOT.unpack_from(self._memory, HEAD.size + n * SLOT.size))
             if found.job_id:

@@ -1,4 +1,4 @@
-"""The buffer: what a worker has claimed and not started.
+"""The buffer holds what a worker has claimed and not started.
 
     add() -> ahead -> (the marker says that they begin) -> ready -> pop() -> a lane
           -> suspect -> (nothing else runs, and the marker says so) -> pop()
@@ -91,7 +91,7 @@ class Buffer:
         (self._ready if begun else self._ahead).appendleft(job)
 
     def startable(self) -> int:
-        """How many could start now, if there were lanes."""
+        """Return how many could start now, if there were lanes."""
         if self.quiet:
             return int(self._suspect is not None and self._suspect.marked)
         if self._ready and self._ready[0].kind in self._marker.apart:
@@ -99,7 +99,7 @@ class Buffer:
         return len(self._ready)
 
     def pop(self) -> Job | None:
-        """The next job to start, if any may."""
+        """Return the next job to start, if any may."""
         if self.quiet:
             return self._pop_suspect() if self._alone is None else None
         if not self._ready:

@@ -1,4 +1,4 @@
-"""The claimer: claims jobs for the worker's lanes.
+"""The claimer claims jobs for the worker's lanes.
 
 It claims once from a queue when that may hold work: the doorbell rang, a poll saw ready jobs, or a
 job ended that may let another one start. Then the queue rests until the next ring or poll: every
@@ -127,7 +127,7 @@ class Claimer:
         self._limited = await engine_queues.limited(conn, self.queues)
 
     def resting(self) -> list[str]:
-        """The queues that a poll should look into; the claimer claims from the others anyway.
+        """Return the queues that a poll should look into; the claimer claims from the others anyway.
 
         Finding the first ready job of a queue that many workers drain is expensive: the index
         entries of all jobs that were taken lately lie before it.
@@ -239,11 +239,11 @@ class Claimer:
         return jobs
 
     def _wanted_kinds(self) -> list[str]:
-        """The kinds to claim: none that use a connection while all are in use."""
+        """Return the kinds to claim: none that use a connection while all are in use."""
         if self._connections() > 0 or not self._marker.apart:
             return self._kinds
         return [kind for kind in self._kinds if kind not in self._marker.apart]
 
     def _is_hot(self, queue: str) -> bool:
-        """Whether to wait in the database for a queue's next job; not while others are due."""
+        """Return whether to wait in the database for a queue's next job; not while others are due."""
         return len(self._due) == 1 and time.monotonic() < self._hot_until.get(queue, 0.0)

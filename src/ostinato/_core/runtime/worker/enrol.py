@@ -9,13 +9,14 @@ from psycopg import AsyncConnection
 from ostinato._core.db.migrate import check_contract
 from ostinato._core.engine import queues as engine_queues
 from ostinato._core.engine import workers
-from ostinato._core.runtime.handlers.app import App, merged_kinds
+from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.kinds import JobKind
+from ostinato._core.runtime.handlers.merged import merged_kinds
 from ostinato._core.runtime.services.services import declare
 
 
 def queues_of(apps: Sequence[App]) -> tuple[str, ...]:
-    """The queues of some apps' jobs, each once."""
+    """Return the queues of some apps' jobs, each once."""
     served = [kind.queue for kind in merged_kinds(apps).values()]
     limited = [queue.name for app in apps for queue in app.queues]
     # "default" is where callers in plain SQL put a kind that no worker had declared yet.
@@ -46,9 +47,9 @@ async def enrol(
 
 async def declare_kinds(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:
     """Declare the kinds of some apps: their queues, their policies, and which are open to tenants."""
-    await workers.register_kinds(conn, [_row(kind) for kind in merged_kinds(apps).values()])
+    await workers.register_kinds(conn, [_row(name, kind) for name, kind in merged_kinds(apps).items()])
 
 
-def _row(kind: JobKind[Any]) -> workers.KindRow:
+def _row(name: str, kind: JobKind[Any]) -> workers.KindRow:
     schema, secret = kind.arguments.schema(), sorted(kind.arguments.secrets)
-    return workers.KindRow(kind.name, kind.queue, kind.priority, kind.timeout, kind.retry, schema, kind.open, secret)
+    return workers.KindRow(name, kind.queue, kind.priority, kind.timeout, kind.retry, schema, kind.open, secret)

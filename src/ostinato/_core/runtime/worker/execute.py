@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, assert_never
 
 from ostinato._core.base.backoff import LONGEST_DELAY, Retry, is_permanent, next_delay
+from ostinato._core.base.enderrors import PERMANENT
 from ostinato._core.base.errors import InvalidInput, LeaseLost, RetryAfter, StepMismatch
 from ostinato._core.base.flow import enter, leave
 from ostinato._core.base.signature import bounded_error, error_signature, storable
@@ -26,7 +27,7 @@ from ostinato._core.runtime.handlers.context import Context, SyncContext
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
 from ostinato._core.runtime.handlers.results import dump_result
-from ostinato._core.runtime.handlers.steps import Slept, Waiting
+from ostinato._core.runtime.handlers.steps import Joining, Slept, Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Lost:
     """Whether the write that was refused is counted already."""
 
 
-Verdict = Completed | Failed | Deferred | Snoozed | Slept | Waiting | Cancelled | Released | Settled | Lost
+Verdict = Completed | Failed | Deferred | Snoozed | Slept | Waiting | Joining | Cancelled | Released | Settled | Lost
 
 PLAIN_SUCCESS = Completed(None)
 REASON_LENGTH = 1000
@@ -109,9 +110,20 @@ async def execute(kind: JobKind[Any], ctx: Context, threads: Executor, rng: rand
         # Whatever a handler raises is a failed attempt, SystemExit included.
         if ctx.settled:
             ctx.log.warning("error_after_completion", exc_info=error)
-        return _decided(ctx) or judge_error(error, ctx.job, kind.retry, rng, hidden=ctx.opened)
+        decided = _decided(ctx)
+        if decided is None and kind.reporters and not isinstance(error, LeaseLost):
+            _report(kind, ctx, error)
+        return decided or judge_error(error, ctx.job, kind.retry, rng, hidden=ctx.opened)
     finally:
         leave(token)
+
+
+def _report(kind: JobKind[Any], ctx: Context, error: BaseException) -> None:
+    for report in kind.reporters:
+        try:
+            report(error)
+        except Exception as failed:  # noqa: BLE001 - whatever it is, the job is not its business
+            ctx.log.warning("error_not_reported", error=type(failed).__name__)
 
 
 def judge(outcome: object, ctx: Context) -> Verdict:
@@ -156,7 +168,7 @@ def judge_error(
     reason = "attempts_used_up"
     delay: float | None = None
     verdict = Deferred if is_databases_fault(error) else Failed
-    if isinstance(error, InvalidInput | StepMismatch) or is_permanent(retry, error):
+    if isinstance(error, (InvalidInput, StepMismatch, *PERMANENT)) or is_permanent(retry, error):
         reason = "permanent_error"
         verdict = Failed
     elif failures < most:
@@ -191,14 +203,14 @@ def judge_interruption(kind: JobKind[Any], ctx: Context, error: BaseException, r
 
 
 def _decided(ctx: Context) -> Verdict | None:
-    """The verdict of a handler that has already ended its job or left it, else None."""
+    """Return the verdict of a handler that has already ended its job or left it, else None."""
     if ctx.settled:
         return Settled()
     return None if ctx.steps is None else ctx.steps.leaving
 
 
 def _asked_delay(error: BaseException) -> float | None:
-    """The delay that the handler asked for; None if it asked for none, or for an absurd one."""
+    """Return the delay that the handler asked for; None if it asked for none, or for an absurd one."""
     seconds = error.seconds if isinstance(error, RetryAfter) else None
     if isinstance(seconds, int | float) and seconds >= 0:
         return float(min(seconds, LONGEST_DELAY))
@@ -211,7 +223,7 @@ def _delay(retry: Retry, failures: int, most: int, rng: random.Random) -> float 
 
 
 def _handlers_part(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without our own frame at its start."""
+    """Return a traceback without our own frame at its start."""
     ours = trace is not None and trace.tb_frame.f_code is execute.__code__
     return trace.tb_next if trace is not None and ours and trace.tb_next else trace
 
@@ -235,7 +247,7 @@ async def _in_thread(kind: JobKind[Any], ctx: Context, arguments: dict[str, Any]
 
 
 def _opened(kind: JobKind[Any], ctx: Context) -> str:
-    """The arguments of a job with the secret ones opened.
+    """Return the arguments of a job with the secret ones opened.
 
     One that is in the clear is left so: it was enqueued in plain SQL, or before it was secret, and
     `ostinato doctor` counts it.

@@ -1,4 +1,4 @@
-"""The finisher: writes verdicts and progress to the database, in sets.
+"""The finisher writes verdicts and progress to the database, in sets.
 
 While one flush is under way the next verdicts gather, so sets grow with the load and a lone job is
 written at once. Nothing is dropped when the database is away: a verdict stays here until it is
@@ -21,9 +21,9 @@ from ostinato._core.base.metrics import FENCED_WRITES, JOB_RUN_SECONDS, JOBS_FIN
 from ostinato._core.base.signature import storable
 from ostinato._core.db.keep import Keeper
 from ostinato._core.db.sqlstate import is_damage
-from ostinato._core.engine import claims, steps, subscriptions
+from ostinato._core.engine import children, claims, steps, subscriptions
 from ostinato._core.engine.claims import Failure, Job
-from ostinato._core.runtime.handlers.steps import Slept, Waiting
+from ostinato._core.runtime.handlers.steps import Joining, Slept, Waiting
 from ostinato._core.runtime.worker.execute import (
     Cancelled,
     Completed,
@@ -98,7 +98,7 @@ class Finisher:
         return len(self._waiting) + len(self._writing)
 
     def held(self) -> Iterator[int]:
-        """The jobs whose verdicts are not in the database yet."""
+        """Yield the jobs whose verdicts are not in the database yet."""
         return (finished.job.id for finished in (*self._waiting, *self._writing))
 
     def add(self, job: Job, verdict: Verdict, seconds: float) -> None:
@@ -258,7 +258,7 @@ class Finisher:
 
 
 def _is_dead(verdict: Verdict) -> bool:
-    """Whether a verdict makes a dead letter of its job."""
+    """Return whether a verdict makes a dead letter of its job."""
     return isinstance(verdict, Failed) and verdict.failure.delay is None
 
 
@@ -324,6 +324,18 @@ async def _wait(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
     )
 
 
+async def _join(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+    left: list[Joining] = [finished.verdict for finished in group]  # type: ignore[misc]
+    return await children.join(
+        conn,
+        _jobs(group),
+        positions=[each.position for each in left],
+        spawns=[each.spawns for each in left],
+        policies=[each.on_failure for each in left],
+        timeouts=[each.timeout for each in left],
+    )
+
+
 async def _cancel(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
     reasons = [finished.verdict.reason for finished in group]  # type: ignore[union-attr]
     return await claims.cancel(conn, _jobs(group), reasons, _durations(group))
@@ -341,6 +353,7 @@ _VERBS: dict[type, tuple[str, str, Write | None]] = {
     Snoozed: ("snooze", "snoozed", _snooze),
     Slept: ("sleep", "slept", _sleep),
     Waiting: ("wait", "waiting", _wait),
+    Joining: ("join", "joining", _join),
     Cancelled: ("cancel", "cancelled", _cancel),
     Released: ("release", "released", _release),
     Settled: ("complete", "done", None),

@@ -212,7 +212,7 @@ class Heart:
             self.call_in_loop(guardianship().hear_signals)
 
     def _blocking_job(self) -> int:
-        """The job that the event loop is in, 0 if in none: by its task, else by its handler."""
+        """Return the job that the event loop is in, 0 if in none: by its task, else by its handler."""
         task = None if self._loop is None else asyncio.current_task(self._loop)
         running = dict(self._running)
         for ctx, lane in running.items():
@@ -223,7 +223,7 @@ class Heart:
         return next((ctx.job.id for ctx in by_start if ctx.job.kind == kind), 0)
 
     def _culprit(self) -> tuple[str, str]:
-        """The handler that the event loop is in right now, and the line it stands at."""
+        """Return the handler that the event loop is in right now, and the line it stands at."""
         frame: FrameType | None = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  # the documented way
         if frame is None:
             return "unknown", ""

@@ -55,7 +55,7 @@ class WorkerHost:
 
     @asynccontextmanager
     async def transaction(self, statement_seconds: float | None = None) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction on a connection for handlers."""
+        """Open a transaction on a connection for handlers."""
         limit = statement_seconds or self.settings.statement_seconds
         added: set[str] = set()
         token = added_queues.set(added)
@@ -74,7 +74,7 @@ class WorkerHost:
 
     @contextmanager
     def transaction_in_thread(self, statement_seconds: float | None = None) -> Iterator[psycopg.Connection[Any]]:
-        """A transaction on a connection for one plain function."""
+        """Open a transaction on a connection for one plain function."""
         limit = statement_seconds or self.settings.statement_seconds
         loop = self._loop
         assert loop is not None  # noqa: S101 - handlers run after `open`

@@ -1,4 +1,4 @@
-"""Worker lanes: the tasks that run claimed jobs, and the buffer in front of them.
+"""Worker lanes are the tasks that run claimed jobs, with the buffer in front of them.
 
     claimer -> add() -> buffer -> lane 1 … lane N -> finisher
 
@@ -112,18 +112,18 @@ class Lanes:
         return len(self.contexts)
 
     def holds_suspect(self) -> bool:
-        """Whether a suspect is here: a worker runs one at a time."""
+        """Return whether a suspect is here: a worker runs one at a time."""
         running = (ctx.job for ctx in self.contexts)
         return any(job.crashes >= SUSPECT_CRASHES for job in (*self._buffer, *running))
 
     def held(self) -> Iterator[int]:
-        """The jobs that are here, started or not."""
+        """Yield the jobs that are here, started or not."""
         yield from (job.id for job in self._buffer)
         yield from (follower.job.id for follower in self._behind.values())
         yield from (ctx.job.id for ctx in self.contexts)
 
     def room(self) -> int:
-        """How many jobs to claim now; 0 while enough are waiting, or one has to run alone."""
+        """Return how many jobs to claim now; 0 while enough are waiting, or one has to run alone."""
         if self._buffer.quiet:
             return 0
         now = time.perf_counter()
@@ -140,11 +140,11 @@ class Lanes:
         return room if room * 2 >= target else 0
 
     def starts(self) -> int:
-        """How many of the jobs that are claimed now may start at once."""
+        """Return how many of the jobs that are claimed now may start at once."""
         return max(0, self._soon() - self._buffer.ready)
 
     def _soon(self) -> int:
-        """How many jobs are to start within a moment."""
+        """Return how many jobs are to start within a moment."""
         return self._concurrency - len(self.contexts) + int(self._rate * SOON_SECONDS)
 
     def add(self, jobs: Sequence[Job], starts: int | None = None) -> None:

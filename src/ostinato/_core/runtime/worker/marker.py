@@ -1,4 +1,4 @@
-"""The marker: says in the claims what is about to start, and gives jobs a claim of their own.
+"""The marker says in the claims what is about to start, and gives jobs a claim of their own.
 
 Both are done in sets, as in the finisher: while one round is under way the next marks gather.
 

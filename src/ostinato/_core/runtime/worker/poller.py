@@ -1,4 +1,4 @@
-"""The poller: finds work without a ring, and releases claims whose answer was lost.
+"""The poller finds work without a ring, and releases claims whose answer was lost.
 
 One poll rescues the jobs of dead workers, promotes those whose time has come, returns requests to
 cancel, and names the queues with ready jobs and the services with work. Every half minute, or soon
@@ -122,5 +122,5 @@ class Poller:
         self._claimer.rouse()
 
     def _unheard_seconds(self) -> float:
-        """The age from which the answer of a claim cannot arrive any more."""
+        """Return the age from which the answer of a claim cannot arrive any more."""
         return 2 * self._settings.call_timeout_seconds

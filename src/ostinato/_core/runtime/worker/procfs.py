@@ -18,13 +18,13 @@ LOOK_SECONDS = 0.05
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process cannot run: stopped by a signal or a debugger, or dead."""
+    """Return whether a process cannot run: stopped by a signal or a debugger, or dead."""
     fields = _stat(pid)
     return not fields or fields[0] in STOPPED
 
 
 def left_behind(mark: str, group: int | None = None) -> list[int]:
-    """The processes with a variable, `NAME=value`, in their environment, or of a process group."""
+    """Return the processes with a variable, `NAME=value`, in their environment, or of a process group."""
     wanted = mark.encode()
     found = []
     for pid in _pids():
@@ -64,7 +64,7 @@ def _pids() -> Iterator[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields behind the name of the program, which may hold anything; [] if it is gone."""
+    """Return the fields behind the name of the program, which may hold anything; [] if it is gone."""
     try:
         return (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:

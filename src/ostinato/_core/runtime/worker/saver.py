@@ -1,4 +1,4 @@
-"""The saver: writes the steps of running jobs, and loads those of resumed ones, in sets.
+"""The saver writes the steps of running jobs, and loads those of resumed ones, in sets.
 
 As in the finisher, the next steps gather while one flush is under way: a lone step is written at
 once, and under load the steps of all lanes go in one statement. A handler waits for its step until
@@ -63,7 +63,7 @@ class Saver:
         return saved
 
     def load(self, job_id: int) -> "asyncio.Future[Stored]":
-        """The steps of a job that is held."""
+        """Return the steps of a job that is held."""
         loaded: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
         self._asked.setdefault(job_id, []).append(loaded)
         self.loop.wake()
@@ -82,7 +82,7 @@ class Saver:
         return FOREVER
 
     def _take(self) -> None:
-        """The next steps to write, bounded in number and in size."""
+        """Take the next steps to write, bounded in number and in size."""
         size = taken = 0
         # A handler that was stopped meanwhile does not wait any more.
         self._writing = [pending for pending in self._writing if not pending.saved.done()]

@@ -33,7 +33,7 @@ class Stack(str):
     __slots__ = ()
 
     def kinds(self, kinds: Sequence[Mapping[str, Any]]) -> set[int]:
-        """Which kinds have their handler on a stack."""
+        """Return which kinds have their handler on a stack."""
         found = set()
         for frame in FRAME.finditer(self):
             for n, kind in enumerate(kinds):
@@ -57,7 +57,7 @@ class Ending(NamedTuple):
 def blamed(
     running: Sequence[Running], known: int | None, stack: Stack, kinds: Sequence[Mapping[str, Any]], now: float
 ) -> Running | None:
-    """The job that keeps everything else from running; None if that is not known.
+    """Return the job that keeps everything else from running; None if that is not known.
 
     `known` is the job that the heart saw in the event loop, 0 if it saw none. It is None when the
     heart cannot look, because the GIL is held: then it is the only job that runs, or among those
@@ -74,7 +74,7 @@ def blamed(
 def ending(
     job: Running | None, card: Mapping[str, Any], now: float, *, asked: Sequence[float], cancels: Mapping[int, float]
 ) -> Ending | None:
-    """Whether a process whose event loop is blocked must end now.
+    """Return whether a process whose event loop is blocked must end now.
 
     `asked` are the times at which it was asked to stop, `cancels` the jobs to be cancelled with
     the times at which that was learned.

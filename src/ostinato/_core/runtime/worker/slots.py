@@ -26,7 +26,7 @@ class Slots:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def room(self) -> int:
-        """How many more handlers may come for one.
+        """Return how many more handlers may come for one.
 
         A few may wait, so that a connection that comes back is used at once.
         """

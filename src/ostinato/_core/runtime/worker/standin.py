@@ -61,7 +61,7 @@ class StandIn:
             self.close()
 
     def cancels(self, worker_id: UUID) -> list[int]:
-        """The jobs of the worker that are to be cancelled. Its other duties are done as well."""
+        """Return the jobs of the worker that are to be cancelled. Its other duties are done as well."""
 
         async def poll(conn: AsyncConnection[Any]) -> list[int]:
             return (await workers.poll(conn, worker_id, [], self._card["max_crashes"])).cancels
@@ -151,7 +151,7 @@ class StandIn:
 
 
 def _job(job: Running) -> Job:
-    """The job as the engine's verbs take it; what the board does not show they do not use."""
+    """Return the job as the engine's verbs take it; what the board does not show they do not use."""
     return Job(
         queue="",
         id=job.job_id,

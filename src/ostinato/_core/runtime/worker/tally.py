@@ -1,8 +1,8 @@
-"""The tally: what this worker did since it last said so, by queue, kind and tenant.
+"""The tally counts what this worker did since it last reported it, by queue, kind and tenant.
 
-The finisher counts every verdict that was written; every ten seconds one statement adds the counts
-to the series of the database. While the database is away they are kept; a worker that dies takes
-ten seconds of them with it.
+The finisher counts every verdict that was written; every ten to fifteen seconds one statement adds the
+counts to the series of the database. While the database is away they are kept; a worker that dies
+takes those seconds of them with it. A job counts as started when its first attempt has ended.
 """
 
 import random
@@ -68,7 +68,7 @@ class Tally:
 
     async def _round(self) -> float:
         await self.write()
-        return WRITE_SECONDS * self._rng.uniform(0.75, 1.25)
+        return WRITE_SECONDS * self._rng.uniform(1.0, 1.5)
 
     def _merge(self, rows: dict[Key, series.Row]) -> None:
         for key, old in rows.items():

@@ -59,7 +59,7 @@ class Threads(Executor):
             if future.set_running_or_notify_cancel():
                 try:
                     result = function()
-                except BaseException as error:  # noqa: BLE001 - whoever asked for it gets it
+                except BaseException as error:  # noqa: BLE001 - the caller gets it
                     self._rest(inbox)
                     future.set_exception(error)
                 else:

@@ -179,7 +179,7 @@ def _guardianship(_pid: int) -> Guardianship:
 
 
 def guardianship() -> Guardianship:
-    """The one of this process; a forked child has none of its parent's."""
+    """Return the one of this process; a forked child has none of its parent's."""
     return _guardianship(os.getpid())
 
 

@@ -1,4 +1,4 @@
-"""The warden: a small process beside a worker process, for when that one cannot help itself.
+"""The warden is a small process beside a worker process, for when that one cannot help itself.
 
 A handler that blocks the event loop stops the loop's watch over timeouts, cancel requests and
 signals; one that holds the GIL stops the heart as well. The warden shares neither. It looks at the
@@ -110,7 +110,7 @@ class Ward:
             self.stand_in().bury(worker_id)
 
     def stand_in(self) -> "StandIn":
-        """What acts in the database; its imports take half a second, so they come when needed."""
+        """Return what acts in the database; its imports take half a second, so they come when needed."""
         if self._stand_in is None:
             from ostinato._core.runtime.worker.standin import StandIn  # noqa: PLC0415 - see above
 
@@ -118,7 +118,7 @@ class Ward:
         return self._stand_in
 
     def needs_stack(self, now: float) -> bool:
-        """Whether more than the board is needed to tell which job is to blame."""
+        """Return whether more than the board is needed to tell which job is to blame."""
         grace = self.view.card["grace_seconds"]
         due = (job.job_id in self._cancels or job.is_overdue(now, grace) for job in self._jobs())
         return self.holds_gil and any(due)

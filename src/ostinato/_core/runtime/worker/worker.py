@@ -1,4 +1,4 @@
-"""A worker: one process that claims and runs jobs.
+"""A worker is one process that claims and runs jobs.
 
     heart    (thread)  beats on a connection of its own, listens to the doorbell, watches the loop
     warden   (process) beats while the GIL is held, ends this process when a handler blocks it
@@ -8,6 +8,7 @@
     finisher (loop)    writes the verdicts
     saver    (loop)    writes the steps
     marker   (loop)    marks what begins, and what is held in a transaction of its own
+    intakes  (loops)   take messages from brokers: runtime.brokers.intakes
     services (loops)   work for the whole installation: runtime.services
 
 States of a worker: starting, running, draining (SIGTERM: claims nothing, gives back what has not
@@ -35,8 +36,11 @@ from ostinato._core.db.keep import Keeper
 from ostinato._core.db.pool import Pool
 from ostinato._core.engine import workers
 from ostinato._core.engine.jobs import ANY_QUEUE
+from ostinato._core.runtime.brokers.broker import url_of
+from ostinato._core.runtime.brokers.intakes import Taking, closed_at_the_end
 from ostinato._core.runtime.database import Database
-from ostinato._core.runtime.handlers.app import App, event_kinds, merged_kinds
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.handlers.merged import event_kinds, merged_kinds
 from ostinato._core.runtime.observe import tracing
 from ostinato._core.runtime.services import bulk, webhooks
 from ostinato._core.runtime.services.services import Service, Site, background
@@ -84,6 +88,8 @@ class Worker:
                 "a worker needs at least one kind of job, or one subscription",
                 hint="Decorate a function with @app.job() or @app.on().",
             )
+        for kind in () if only else sorted({kind for app in apps for kind in app.brokers}):
+            url_of(kind, self.settings)  # refuses what is not configured, before anything starts
         self.recorder = Recorder()
         self._rng = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
         apps = bulk.with_app(webhooks.with_app(apps, self.settings, self.recorder, self._rng))
@@ -120,7 +126,7 @@ class Worker:
         self._build()
 
     def _most_connections(self) -> int:
-        """The connections that handlers get at most: one for each job that may run."""
+        """Return the connections that handlers get at most: one for each job that may run."""
         settings = self.settings
         return min(settings.handler_connections or settings.concurrency, settings.concurrency)
 
@@ -186,6 +192,8 @@ class Worker:
             heart=lambda: self._heart,
             on_error=self._claim_failed,
         )
+        taken = [] if self._only else [intake for app in self._apps for intake in app.intakes]
+        self._taking = [Taking(each, settings, self.recorder, self.host.transaction) for each in taken]
         self._watch()
 
     def _connections_free(self) -> None:
@@ -225,7 +233,7 @@ class Worker:
         )
 
     def _rung_for(self) -> tuple[str, ...]:
-        """The queues to listen for: a ring that reaches a process without jobs would be lost."""
+        """Return the queues to listen for: a ring that reaches a process without jobs would be lost."""
         return (*self.queues, ANY_QUEUE) if self.queues else ()
 
     def _serve(self, service: Service) -> Loop:
@@ -237,7 +245,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until `stop` is called; then drain and return."""
-        async with self._pool, self._handler_pool, self.host.shared:
+        async with self._pool, self._handler_pool, self.host.shared, closed_at_the_end(self._taking):
             await self._register()
             self.lanes.board = self._ward.open()
             self._heart.start(self._worker_id())
@@ -250,6 +258,7 @@ class Worker:
                 self._poller.reconciling,
                 self.tally.loop,
                 *self._services.values(),
+                *(Loop(each.name, each.tick, on_error=self._database_error, rng=self._rng) for each in self._taking),
             ]
             tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
             log.info("worker_started", worker=self.name, id=str(self.id), queues=self.queues, kinds=len(self.kinds))
