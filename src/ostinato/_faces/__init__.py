@@ -1,1 +1,1 @@
-"""How people reach it: the commands and the HTTP API. No application is named here."""
+"""People reach the engine by these faces: the commands, the HTTP API and the console. No application is named here."""

@@ -30,7 +30,7 @@ def register(root: typer.Typer) -> None:
 
 
 def outside_world(url: str, apps: Sequence[App]) -> dict[str, str]:
-    """The environment that leads applications to their stand-ins in the sandbox."""
+    """Return the environment that leads applications to their stand-ins in the sandbox."""
     from ostinato.lab.sandbox.server import stand_ins
 
     said = (each.settings(url) for each in stand_ins(apps))

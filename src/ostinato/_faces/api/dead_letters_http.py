@@ -13,7 +13,7 @@ from ostinato._faces.api.views import JOB, PREFIX, Before, Limit, Name, Page, Vi
 
 MAX_SIGNATURE = 1_000
 
-router = Router(prefix=PREFIX, tags=["places"])
+router = Router(prefix=PREFIX, tags=["dead letters"])
 
 
 @shows(DeadLetter, attempt=8, reason="attempts_used_up")

@@ -4,11 +4,14 @@ All files are served from here, so it works without the Internet.
 """
 
 import html
+import inspect
+from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
 from starlette.staticfiles import StaticFiles
 
 from ostinato._core.base import errortree
@@ -26,20 +29,37 @@ PAGE = f"""<!doctype html>
 <head>
 <meta charset="utf-8">
 <title>Ostinato API</title>
-<link rel="stylesheet" href="{STATIC}/swagger-ui.css">
+<link rel="stylesheet" href="{STATIC[1:]}/swagger-ui.css">
 </head>
 <body>
 <div id="swagger-ui"></div>
-<script src="{STATIC}/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
+<script src="{STATIC[1:]}/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
 </body>
 </html>
 """
 START = """window.ui = SwaggerUIBundle({
-  url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, persistAuthorization: false,
+  url: "openapi.json", dom_id: "#swagger-ui", deepLinking: true, persistAuthorization: false,
   validatorUrl: null, presets: [SwaggerUIBundle.presets.apis],
 });
 """
+
+TAGS = {
+    "jobs": "Add jobs, look at them, ask why one waits; retry, cancel, move, restart and signal them; many at once.",
+    "events": "What was emitted, and who got it.",
+    "queues": "What waits and runs in each queue.",
+    "workers": "The processes that run jobs.",
+    "schedules": "What fires when, in its own time zone; made, moved, paused, previewed.",
+    "dead letters": "Jobs that failed for good, grouped by their error.",
+    "records": "Keys, leases, webhooks, subscriptions, transitions and the trail of a request.",
+    "webhooks": "Links by which a customer looks after its own endpoints.",
+    "alerts": "What is wrong now, what to do, and silences.",
+    "audit": "Who did what; and the erasure of a person.",
+    "panels": "What applications show in the console.",
+    "installation": "What concerns all tenants: queues, workers, subscriptions, figures.",
+    "operations": "Whether the server lives, and is ready.",
+}
+"""What each tag of the engine's routes is about."""
 
 router = Router(include_in_schema=False)
 
@@ -57,9 +77,39 @@ def describe(app: FastAPI) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         document.setdefault("components", {})["securitySchemes"] = SCHEMES
+        document["tags"] = [{"name": name, "description": texts[name]} for name in _tags_of(document)]
         return document
 
+    texts = _name_operations(app)
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _name_operations(app: FastAPI) -> dict[str, str]:
+    """Give every route the id that generated clients call it by; returns the texts of all tags.
+
+    An id is the name of the function; before that of an application stands its name. So no id depends
+    on which other applications are installed.
+    """
+    texts = dict(TAGS)
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.tags:
+            tag = str(route.tags[0])
+            owner = "" if tag in TAGS else f"{tag.partition(' ')[0]}_"
+            route.operation_id = f"{owner}{route.name.removeprefix(owner)}"
+            if tag not in TAGS:
+                texts[tag] = _first_sentence(route.endpoint)
+    return texts
+
+
+def _first_sentence(endpoint: Callable[..., object]) -> str:
+    """What the module of a route says about itself."""
+    text = inspect.getdoc(inspect.getmodule(endpoint)) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def _tags_of(document: dict[str, Any]) -> list[str]:
+    found = [tag for path in document["paths"].values() for operation in path.values() for tag in operation["tags"]]
+    return list(dict.fromkeys(found))
 
 
 @router.get("/docs", public=True)

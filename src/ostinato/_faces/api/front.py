@@ -61,6 +61,8 @@ class Front:
         max_body_bytes: int,
         larger: Mapping[tuple[str, str], int] | None = None,
         proxies: Proxies = NO_PROXIES,
+        *,
+        prefix: str = "",
     ) -> None:
         """`larger` has the routes that take larger bodies than others, by method and path."""
         self._app = app
@@ -68,6 +70,7 @@ class Front:
         self._most = max_body_bytes
         self._larger = dict(larger or {})
         self._proxies = proxies
+        self._prefix = prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -77,8 +80,10 @@ class Front:
         headers = dict(scope["headers"])
         if self._proxies.networks:
             _see_through(scope, self._proxies)
+        if self._prefix:
+            _take_away(scope, self._prefix)
         trace = Trace.of(headers)
-        scope.setdefault("state", {})["extra_headers"] = {}
+        scope.setdefault("state", {}).update(extra_headers={}, prefix=self._prefix)
         most = max(self._most, self._larger.get((scope["method"], scope["path"]), 0))
         passage = _Passage(scope, receive, send, trace, most)
         started = time.perf_counter()
@@ -188,6 +193,12 @@ class _Passage:
         return BodyTooLarge(
             f"the body has at least {size:,} bytes, more than the limit of {self._most:,}", size=size, limit=self._most
         )
+
+
+def _take_away(scope: Scope, prefix: str) -> None:
+    """Take the prefix of a proxy that passed it on from the path: routes know nothing of it."""
+    if f"{scope['path']}/".startswith(f"{prefix}/"):
+        scope["path"] = scope["path"].removeprefix(prefix) or "/"
 
 
 def _see_through(scope: Scope, proxies: Proxies) -> None:

@@ -12,8 +12,8 @@ from fastapi import Path, Query
 from psycopg import AsyncConnection
 from pydantic import Field
 
-from ostinato._core.base.errors import NotFound
-from ostinato._core.engine import clock, inspect, observe, queues, subscriptions, workers
+from ostinato._core.base.errors import InvalidInput, NotFound
+from ostinato._core.engine import clock, inspect, jobs, observe, queues, subscriptions, workers
 from ostinato._core.engine.queues import Queue, Rate
 from ostinato._core.engine.subscriptions import Buried, Subscription
 from ostinato._core.web.routes import Router
@@ -175,6 +175,29 @@ async def limit_queue(desk: AtInstallation, name: Name, body: LimitsRequest) -> 
     async with desk.transaction(body.reason) as conn:
         await queues.configure(conn, limits)
         return await _queue(conn, name)
+
+
+class RekindRequest(ReasonRequest):
+    """The new name of a kind."""
+
+    to: str = Field(min_length=1, max_length=MAX_NAME, examples=["billing.send_invoice"])
+    """A kind that a worker has declared."""
+
+
+class Renamed(View):
+    """How many jobs were renamed."""
+
+    count: int
+    more: bool
+    """Whether some may be left: send it again."""
+
+
+@router.post("/kinds/{name}/rename", needs=INSTALLATION, raises=(NotFound, InvalidInput))
+async def rename_kind(desk: AtInstallation, name: Name, body: RekindRequest) -> Renamed:
+    """Rename the waiting and dead jobs of a kind, and its schedules; 5,000 jobs at a time."""
+    async with desk.transaction(body.reason) as conn:
+        count = await jobs.rekind(conn, name, body.to)
+    return Renamed(count=count, more=count > 0)
 
 
 @router.post("/workers/{worker_id}/drain", needs=INSTALLATION, raises=(NotFound,), status_code=204)

@@ -11,7 +11,7 @@ from ostinato._core.engine.inspect import Attempt, JobDetails, JobSummary, Reaso
 from ostinato._core.engine.jobs import Redrive, State
 from ostinato._core.engine.steps import Step
 from ostinato._faces.api.event_views import EventItem, TrailItem
-from ostinato._faces.api.views import JOB, KIND, MAX_NAME, Checked, Page, View, shows
+from ostinato._faces.api.views import JOB, KIND, MAX_NAME, Checked, Page, View, read_json, shows
 
 Effect = Literal["cancelled", "requested", "none"]
 TEN_YEARS = 315_360_000.0
@@ -58,6 +58,25 @@ class JobView(View):
     """The last 50 events with its correlation id, newest first."""
     trail: list[TrailItem]
     """What happened for its correlation id, first to last, 200 lines at the most."""
+
+
+def view_of(
+    job: dict[str, Any],
+    attempts: list[dict[str, Any]] | None,
+    steps: list[dict[str, Any]] | None,
+    events: list[dict[str, Any]] | None,
+    trail: list[dict[str, Any]] | None,
+) -> JobView:
+    """Make the model from what `ostinato.show_job_as` returned, where JSON from outside is text."""
+    for row, names in (
+        (job, ("args", "result", "error")),
+        *((row, ("result", "error")) for row in attempts or ()),
+        *((row, ("result",)) for row in steps or ()),
+        *((row, ("detail",)) for row in trail or ()),
+    ):
+        for name in names:
+            row[name] = read_json(row[name])
+    return JobView.of(**job, attempts=attempts or [], steps=steps or [], events=events or [], trail=trail or [])
 
 
 @shows(

@@ -1,21 +1,26 @@
 """`/api/v1/engine/jobs` lists, adds, retries and cancels the tenant's jobs."""
 
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, Any, cast
 
 from fastapi import Query, Request, Response
+from fastapi.responses import StreamingResponse
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import Forbidden, InvalidInput, NotFound, UniqueConflict, WrongState
+from ostinato._core.base.errors import Forbidden, InvalidInput, NotFound, TooManyRequests, UniqueConflict, WrongState
 from ostinato._core.base.jsonio import dump_args
-from ostinato._core.engine import audit, inspect, jobs, outbox, steps
+from ostinato._core.base.traceparent import current_traceparent
+from ostinato._core.engine import audit, inspect, jobs
 from ostinato._core.engine.inspect import Search
-from ostinato._core.engine.jobs import NewJob, State, Unique
-from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
-from ostinato._core.web.caller import Who
+from ostinato._core.engine.jobs import NewJob, State
+from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES
+from ostinato._core.web.caller import Caller, Who
 from ostinato._core.web.idempotent import IDEMPOTENT, Key
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.audit_http import Since
+from ostinato._faces.api.following import check_seen
 from ostinato._faces.api.job_views import (
     Cancelled,
     CancelRequest,
@@ -29,6 +34,7 @@ from ostinato._faces.api.job_views import (
     Retried,
     RetryRequest,
     Why,
+    view_of,
 )
 from ostinato._faces.api.parts import Parts, parts_of
 from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
@@ -106,15 +112,17 @@ async def list_jobs(
 )
 async def enqueue_job(caller: Who, request: Request, key: Key, body: EnqueueRequest) -> Response:
     """Add a job. Its correlation id is that of the request."""
-    async with key.once(caller) as once:
-        if once.is_new:
-            # Enqueueing refuses it too; asked first, because the args of a closed kind are no caller's business.
-            await check_open(once.conn, body)
-            job_id = await jobs.enqueue(once.conn, await described_job(once.conn, parts_of(request), body))
-            await audit.note(once.conn, "enqueue", "job", str(job_id), job_ids=[job_id], detail={"kind": body.kind})
-            place = {"Location": f"{PREFIX}/jobs/{job_id}"}
-            once.reply(202, Enqueued(job_id=job_id), place)
-    return once.response()
+    try:
+        job = described_job(caller, parts_of(request), body)
+    except InvalidInput:
+        # The args of a closed kind are no caller's business, and an answered key has its answer.
+        async with key.once(caller) as once:
+            if once.is_new:
+                await check_open(once.conn, body)
+                raise
+        return once.response()
+    with closed_is_forbidden():
+        return await key.answer(caller, "enqueue_job_as", place=f"{PREFIX}/jobs/", **job)
 
 
 @router.post(
@@ -141,17 +149,19 @@ async def redrive_jobs(caller: Who, key: Key, body: RedriveRequest) -> Response:
     return once.response()
 
 
-@router.get("/jobs/{job_id:digits}", needs=ENGINE_READ, raises=(NotFound,))
-async def show_job(caller: Who, job_id: JobId) -> JobView:
+@router.get("/jobs/{job_id:digits}", needs=ENGINE_READ, raises=(NotFound,), response_model=JobView)
+async def show_job(caller: Who, job_id: JobId) -> Response:
     """A job with its attempts, its steps, and the events and the trail of its correlation id."""
-    async with caller.transaction() as conn:
-        job = await inspect.show_job(conn, job_id, loads=read_json)
-        runs = await inspect.attempts(conn, job_id, most=PARTS_SHOWN, longest=LONGEST_SHOWN, loads=read_json)
-        done = await steps.of_job(conn, job_id, most=PARTS_SHOWN, longest=LONGEST_SHOWN, loads=read_json)
-        part_of = job.correlation_id or f"job-{job_id}"
-        events = await outbox.list_events(conn, correlation_id=part_of, most=EVENTS_SHOWN)
-        trail = await inspect.trail(conn, part_of, tenant_id=caller.tenant_id, most=TRAIL_SHOWN)
-    return JobView.of(**asdict(job), attempts=runs, steps=done, events=events, trail=trail)
+    (found,) = await caller.call(
+        "show_job_as",
+        _read=True,
+        job_id=job_id,
+        parts=PARTS_SHOWN,
+        longest=LONGEST_SHOWN,
+        most_events=EVENTS_SHOWN,
+        most_lines=TRAIL_SHOWN,
+    )
+    return Response(view_of(*found).model_dump_json(), media_type="application/json")
 
 
 @router.get("/jobs/{job_id:digits}/why", needs=ENGINE_READ, raises=(NotFound,))
@@ -159,6 +169,28 @@ async def explain_job(caller: Who, job_id: JobId) -> Why:
     """Why a job is not running, or what became of it."""
     async with caller.transaction() as conn:
         return Why.of(job_id=job_id, reasons=await inspect.why(conn, job_id, loads=read_json))
+
+
+@router.get(
+    "/jobs/{job_id:digits}/events",
+    needs=ENGINE_READ,
+    raises=(NotFound, TooManyRequests),
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Its progress."}},
+)
+async def follow_job(caller: Who, request: Request, job_id: JobId) -> Response:
+    """Follow a job: an event `progress` for each change of its state or progress, and `end` when it has ended."""
+    parts = parts_of(request)
+    await check_seen(parts.client, caller.tenant_id, job_id)
+    name = f"{caller.tenant_id}/{caller.subject}"
+    parts.followers.check_room(name)
+
+    async def events() -> AsyncIterator[bytes]:
+        with parts.followers.seat(name):
+            async for event in parts.followers.follow(caller.tenant_id, job_id):
+                yield event
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
 @router.post(
@@ -200,27 +232,36 @@ def object_of(text: str) -> dict[str, Any]:
     """A JSON object in an address."""
     found = read_json(text)
     if not isinstance(found, dict) or set(found) == {"unreadable"}:
-        raise InvalidInput(f"args is no JSON object: {text[:100]!r}", hint='Write one, such as {"invoice_id": 7}.')
+        raise InvalidInput(f"args is not a JSON object: {text[:100]!r}", hint='Write one, such as {"invoice_id": 7}.')
     return found
 
 
 async def check_open(conn: AsyncConnection[object], body: EnqueueRequest) -> None:
     """Refuse a kind or a queue that is closed to tenants: the request is fine, but not the caller's to make."""
-    try:
+    with closed_is_forbidden():
         await jobs.check_open_kind(conn, body.kind, body.queue)
+
+
+@contextmanager
+def closed_is_forbidden() -> Iterator[None]:
+    """Turn the refusal of a closed kind or queue into a 403; others stay what they are."""
+    try:
+        yield
     except InvalidInput as error:
-        raise Forbidden(error.message, hint=error.hint, **error.values) from error
+        if "closed" not in error.values:
+            raise
+        values = {name: value for name, value in error.values.items() if name != "closed"}
+        raise Forbidden(error.message, hint=error.hint, **values) from error
 
 
-async def described_job(conn: AsyncConnection[object], parts: Parts, body: EnqueueRequest) -> NewJob:
-    """The job that a request describes; if this process knows its kind, the args are checked."""
+def described_job(caller: Caller, parts: Parts, body: EnqueueRequest) -> dict[str, Any]:
+    """What a request says of a job, as it is added; if this process knows its kind, the args are checked."""
+    given = body.model_dump(exclude={"args"}, exclude_none=True)
+    if (traceparent := current_traceparent()) is not None:
+        given["traceparent"] = traceparent
     kind = next((app.kinds[body.kind] for app in parts.apps if body.kind in app.kinds), None)
     if kind is None:
-        job = NewJob(body.kind, dump_args(body.args, MAX_ARGS_BYTES))
-    else:
-        text, secret = kind.arguments.dump_values(body.args), kind.arguments.secrets
-        job = NewJob(kind.name, text, kind.queue, kind.priority, secret_args=secret)
-    given = body.model_dump(exclude={"kind", "args", "unique_key"}, exclude_none=True)
-    if body.unique_key is not None:
-        given["unique"] = Unique(body.unique_key)
-    return await new_job(conn, job, cast("Options", given))
+        return given | {"args": dump_args(body.args, MAX_ARGS_BYTES)}
+    job = NewJob(kind.name, kind.arguments.dump_values(body.args), secret_args=kind.arguments.secrets)
+    own = {"queue": kind.queue, "priority": kind.priority, "args": jobs.sealed_for(job, caller.vault, caller.tenant_id)}
+    return {name: value for name, value in own.items() if value is not None} | given

@@ -1,6 +1,6 @@
 """Looks keys up in sets: one query at a time, for all the texts that wait.
 
-Whoever sends wrong keys by the thousand makes the sets longer and takes one connection; a good key
+A client that sends wrong keys by the thousand makes the sets longer and takes one connection; a good key
 among them waits for the query before its own, and is never refused because of its neighbours.
 """
 
@@ -36,7 +36,7 @@ class Matcher:
         return found
 
     async def close(self) -> None:
-        """Stop looking; whoever still waits is cancelled."""
+        """Stop looking; callers that still wait are cancelled."""
         if self._working is not None:
             self._working.cancel()
             await asyncio.gather(self._working, return_exceptions=True)

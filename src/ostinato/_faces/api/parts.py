@@ -11,6 +11,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
+from ostinato._faces.api.following import Followers
 
 CONNECTIONS = 20
 
@@ -26,9 +27,11 @@ class Parts:
     watches: bool = False
     """Whether this process evaluates alerts, as workers do."""
     client: Client = field(init=False)
+    followers: Followers = field(init=False)
 
     def __post_init__(self) -> None:
         self.client = Client(self.database.for_api(), self.settings, max_size=CONNECTIONS, role="api")
+        self.followers = Followers(self.client)
 
 
 def parts_of(request: Request) -> Parts:

@@ -9,7 +9,7 @@ from ostinato._faces.api.views import PREFIX, View, shows
 
 MOST = 1_000
 
-router = Router(prefix=PREFIX, tags=["places"])
+router = Router(prefix=PREFIX, tags=["queues"])
 
 
 @shows(QueueSummary, name="mail", ready=3, scheduled=1, running=2, dead=0, workers=4)

@@ -18,6 +18,7 @@ from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.desk import AtDesk, Desk
 from ostinato._faces.api.job_views import Because, Text
+from ostinato._faces.api.key_rights import beyond_giving, check_revocation, check_rotation
 from ostinato._faces.api.parts import parts_of
 from ostinato._faces.api.permissions import ENGINE_ADMIN, ENGINE_READ, ENGINE_WRITE, READERS
 from ostinato._faces.api.views import BIGGEST, MAX_NAME, PREFIX, Before, Checked, Limit, Page, View, page_of, shows
@@ -200,8 +201,7 @@ async def list_keys(desk: AtDesk, *, before: Before = None, limit: Limit = 50) -
 @router.post("/keys", needs=ENGINE_ADMIN, status_code=201)
 async def create_key(caller: Who, desk: AtDesk, body: KeyRequest) -> NewKey:
     """Make an API key of the tenant, with roles that the caller has or that the engine knows."""
-    beyond = sorted(set(body.roles) - {*READERS, *caller.roles} | {"installation"} & set(body.roles))
-    if beyond:
+    if beyond := beyond_giving(body.roles, caller.roles):
         raise InvalidInput(
             f"the roles {', '.join(beyond)[:200]} are not yours to give", hint=f"Roles: {', '.join(READERS)}."
         )
@@ -218,18 +218,21 @@ async def create_key(caller: Who, desk: AtDesk, body: KeyRequest) -> NewKey:
 
 
 @router.post("/keys/{key_id:digits}/rotate", needs=ENGINE_ADMIN, raises=(NotFound, Conflict), status_code=201)
-async def rotate_key(desk: AtDesk, key_id: KeyId, body: RotateRequest | None = None) -> NewKey:
-    """Make the successor of a key."""
+async def rotate_key(caller: Who, desk: AtDesk, key_id: KeyId, body: RotateRequest | None = None) -> NewKey:
+    """Make the successor of a key: of one's own, or of one whose roles the caller may give."""
     given = body or RotateRequest()
     async with desk.transaction(given.reason) as conn:
+        if key_id != caller.key_id:
+            await check_rotation(conn, key_id, desk.tenant_id, caller.roles)
         made = await keys.rotate(conn, key_id, overlap_seconds=given.overlap_seconds, tenant_id=desk.tenant_id)
     return NewKey.of(key=made.key, record=made.record)
 
 
 @router.post("/keys/{key_id:digits}/revoke", needs=ENGINE_ADMIN, raises=(NotFound,))
 async def revoke_key(desk: AtDesk, key_id: KeyId) -> KeyView:
-    """End a key, and the sessions that it opened."""
+    """End a key, and the sessions that it opened; those of the installation's operators are not the tenant's to end."""
     async with desk.transaction() as conn:
+        await check_revocation(conn, key_id, desk.tenant_id)
         return KeyView.model_validate(await keys.revoke(conn, key_id, tenant_id=desk.tenant_id))
 
 

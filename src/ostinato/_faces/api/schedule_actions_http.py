@@ -22,7 +22,7 @@ from ostinato._faces.api.views import KIND, MAX_NAME, PREFIX, Checked, LocalTime
 SLOTS = 10
 YEAR = 31_536_000.0
 
-router = Router(prefix=PREFIX, tags=["places"])
+router = Router(prefix=PREFIX, tags=["schedules"])
 
 Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=[NAME])]
 Cron = Annotated[str, Field(min_length=1, max_length=200, examples=["30 8 * * MON-FRI"])]

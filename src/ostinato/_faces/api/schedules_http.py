@@ -19,7 +19,7 @@ NEXT_FIRES = 5
 LAST_FIRES = 20
 NAME = "daily-digest"
 
-router = Router(prefix=PREFIX, tags=["places"])
+router = Router(prefix=PREFIX, tags=["schedules"])
 
 
 @shows(ScheduleSummary, without=["id"], name=NAME, rule="30 8 * * MON-FRI")

@@ -30,6 +30,7 @@ from ostinato._core.web.problems import Answered, field_errors, problem
 from ostinato._core.web.routes import Route
 from ostinato._faces.api import docs_http, engine_http, health
 from ostinato._faces.api.auth import Authenticator
+from ostinato._faces.api.directory import Directory
 from ostinato._faces.api.front import Front
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.watching import watching
@@ -73,6 +74,7 @@ def build(parts: Parts) -> FastAPI:
         site = mount.mount(app, parts, authenticator.tokens)
     docs_http.mount(app)
     docs_http.describe(app)
+    app.router.routes.insert(0, Directory(app.router.routes))
     _add_errors(app, routers)
     app.add_middleware(
         Front,
@@ -80,12 +82,14 @@ def build(parts: Parts) -> FastAPI:
         max_body_bytes=parts.settings.api_max_body_bytes,
         larger=_larger(routers),
         proxies=Proxies.parse(parts.settings.api_trusted_proxies),
+        prefix=parts.settings.api_path_prefix,
     )
     return app
 
 
 def end_streams(app: FastAPI) -> None:
-    """End the streams of events of the console: they would last as long as their tabs do."""
+    """End the streams of events: they would last as long as their tabs, or their jobs, do."""
+    app.state.parts.followers.end()
     site = getattr(app.state, "site", None)
     if site is not None:
         site.live.stop()

@@ -9,7 +9,7 @@ from ostinato._faces.api.views import KIND, PREFIX, View, shows
 
 MOST = 1_000
 
-router = Router(prefix=PREFIX, tags=["places"])
+router = Router(prefix=PREFIX, tags=["workers"])
 
 
 @shows(WorkerSummary, without=["contract"], name="host-1", queues=["default", "mail"], kinds=[KIND])

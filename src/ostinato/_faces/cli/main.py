@@ -8,52 +8,37 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ostinato._faces.cli.brought import bring
-from ostinato._faces.cli.frame.command import callback, group, own_version
+from ostinato._faces.cli.frame.command import callback, own_version
 from ostinato._faces.cli.frame.document import to_json
-from ostinato._faces.cli.operate import (
-    alerts,
-    audit,
-    db,
-    dead,
-    doctor,
-    enqueue,
-    erase,
-    events,
-    jobs,
-    keys,
-    leases,
-    metrics,
-    queues,
-    schedules,
-    secrets,
-    trail,
-    webhooks,
-    workers,
-)
-from ostinato._faces.cli.serve import api, serve
+from ostinato._faces.cli.places import GROUPS, SINGLE, single
 
 
 class Root(TyperGroup):
-    """The program. With --json a wrong command is answered in JSON too."""
+    """The program. A command is imported when it is asked for; with --json a wrong one is answered in JSON too."""
 
     _given: Sequence[str] = ()
     _is_whole = False
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - as Typer has it
-        """All commands, those that applications bring included."""
+        """Return all commands, those that applications bring included."""
         self._complete()
         return super().list_commands(ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - as Typer has it
-        """One command; applications are asked only for a name that the engine has not."""
+        """Return one command; applications are asked only for a name that the engine has not."""
+        if cmd_name in SINGLE and cmd_name not in self.commands:
+            self.commands[cmd_name] = single(cmd_name)
         if cmd_name not in self.commands:
             self._complete()
         return super().get_command(ctx, cmd_name)
 
     def _complete(self) -> None:
         if not self._is_whole:
+            from ostinato._faces.cli.brought import bring
+
             self._is_whole = True
+            own = {name: self.commands.get(name) or single(name) for name in SINGLE}
+            self.commands = {**own, **self.commands}
             bring(self.commands, list(_apps_in(self._given)), json="--json" in self._given)
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:  # noqa: ANN401
@@ -74,7 +59,7 @@ class Root(TyperGroup):
 
 
 def _apps_in(given: Sequence[str]) -> Iterator[str]:
-    """The values of --app, wherever they stand: before or after the name of the command."""
+    """Yield the values of --app, wherever they stand: before or after the name of the command."""
     for word, following in zip_longest(given, given[1:], fillvalue=""):
         if word == "--app" and following:
             yield following
@@ -106,27 +91,8 @@ def ostinato(
 
 
 callback(app, ostinato)
-serve.register(app)
-api.register(app)
-enqueue.register(app)
-_jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
-jobs.register(_jobs)
-dead.register(_jobs)
-queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
-events.register(group(app, "events", "List events, subscriptions and buried events; replay and redeliver."))
-alerts.register(group(app, "alerts", "List alerts, what is wrong now, and what to do."))
-secrets.register(group(app, "secrets", "Make the keys that seal secrets at rest, and seal everything anew."))
-keys.register(group(app, "keys", "Make, list, rotate and revoke the keys of the API."))
-leases.register(group(app, "leases", "List leases, and take one away."))
-schedules.register(group(app, "schedules", "List, write, pause and preview schedules."))
-webhooks.register(group(app, "webhooks", "Send events to other servers: endpoints, attempts, redelivery."))
-workers.register(app)
-trail.register(app)
-audit.register(app)
-erase.register(app)
-metrics.register(app)
-doctor.register(app)
-db.register(group(app, "db", "Migrate the schema, look at it, and open psql."))
+for _name, _group in GROUPS.items():
+    app.add_typer(_group.made(), name=_name, help=_group.about)
 
 
 def main() -> None:

@@ -12,6 +12,8 @@ from ostinato._core.engine.alerts import AlertLine, Firing
 from ostinato._faces.console.text import Language
 
 _PLACE = re.compile(r"\{([a-z_][a-z0-9_]{0,62})\}")
+_SECONDS = re.compile(r"\{([a-z_][a-z0-9_]{0,62})\} s(?![a-z])")
+"""A place for a length of time, which people read as "35 min 47 s"."""
 
 
 def message(words: Language, firing: Firing) -> str:
@@ -49,4 +51,10 @@ def _filled(words: Language, text: str, label: str, value: float | None, places:
         name: words.number(given) if isinstance(given, int | float) else words.gettext(str(given))
         for name, given in places.items()
     }
-    return _PLACE.sub(lambda place: known.get(place[1], place[0]), text)
+    numbers = {"value": value, **places}
+
+    def span(place: re.Match[str]) -> str:
+        given = numbers.get(place[1])
+        return words.span(given) if isinstance(given, int | float) else place[0]
+
+    return _PLACE.sub(lambda place: known.get(place[1], place[0]), _SECONDS.sub(span, text))

@@ -15,6 +15,8 @@ from markupsafe import Markup, escape
 WIDTH, HEIGHT = 760, 170
 LEFT, RIGHT, TOP, BOTTOM = 44, 6, 14, 24
 GRID_LINES = 3
+TICKS = 4
+"""Equal parts of the axis of a time line."""
 LABEL_WIDTH, LABEL_LETTERS = 180, 28
 ROW = 26
 LETTER = 6.2
@@ -65,15 +67,6 @@ def chart(title: str, lines: Sequence[Line], ticks: Sequence[str], number: Calla
     return Markup("").join([*parts, Markup("</svg>")])
 
 
-def spark(title: str, values: Sequence[float | None]) -> Markup:
-    """A small line without axes, for a cell of a table."""
-    top = max((v for v in values if v is not None), default=0) or 1
-    points = _points(values, top, (0.0, 100.0), (20.0, 2.0))
-    return Markup("").join(
-        [_open(title, 100, 22, "spark"), Markup('<path class="line a" d="{}"/>').format(points), Markup("</svg>")]
-    )
-
-
 def meter(title: str, share: float) -> Markup:
     """A bar that is full at 1."""
     width = round(86 * min(1.0, max(0.0, share)), 1)
@@ -87,13 +80,14 @@ def meter(title: str, share: float) -> Markup:
     )
 
 
-def timeline(title: str, bars: Sequence[Bar], clock: Callable[[datetime], str], width: int = 1000) -> Markup:
-    """Rows of stretches on one axis of time."""
+def timeline(title: str, bars: Sequence[Bar], clock: Callable[[datetime, timedelta], str], width: int = 1000) -> Markup:
+    """Rows of stretches on one axis of time; `clock` writes a moment of an axis of that length."""
     if not bars:
         return Markup("")
     first = min(bar.start for bar in bars)
     last = max(bar.end or bar.start for bar in bars)
-    span = max((last - first).total_seconds(), 0.001)
+    length = last - first
+    span = max(length.total_seconds(), 0.001)
     room = width - LABEL_WIDTH - 15
     rows = list(dict.fromkeys(bar.row for bar in bars))
     height = len(rows) * ROW + 32
@@ -102,12 +96,12 @@ def timeline(title: str, bars: Sequence[Bar], clock: Callable[[datetime], str], 
         return LABEL_WIDTH + (moment - first).total_seconds() / span * room
 
     parts = [_open(title, width, height, "timeline")]
-    for i in range(5):
-        moment = first + timedelta(seconds=span * i / 4)
-        anchor = "start" if i == 0 else "end" if i == 4 else "mid"  # noqa: PLR2004 - the last of five
+    for i in range(TICKS + 1 if length else 1):  # what happened at once has one moment, and not five of the same name
+        moment = first + length * i / TICKS
+        anchor = "start" if i == 0 else "end" if i == TICKS else "mid"
         parts.append(Markup('<path class="grid" d="M{:.1f} 6V{}"/>').format(x(moment), height - 22))
         text = Markup('<text x="{:.1f}" y="{}" class="{}">{}</text>')
-        parts.append(text.format(x(moment), height - 6, anchor, clock(moment)))
+        parts.append(text.format(x(moment), height - 6, anchor, clock(moment, length)))
     for number, row in enumerate(rows):
         y = 8 + number * ROW
         indent = any(bar.indent for bar in bars if bar.row == row)
@@ -201,8 +195,8 @@ def _bar(bar: Bar, x: Callable[[datetime], float], y: float, width: int) -> Mark
         shape = Markup('<circle class="{}" cx="{:.1f}" cy="{}" r="4"/>').format(bar.look, start, y + 7)
         after = start + 8
     elif bar.dashed:
-        shape = Markup('<path class="dash {}" d="M{:.1f} {}H{:.1f}"/>').format(bar.look, start, y + 7, x(bar.end))
-        after = start + 8
+        shape = Markup('<path class="dash {}" d="M{:.1f} {}H{:.1f}"/>').format(bar.look, start, y + 11, x(bar.end))
+        return shape + Markup('<text x="{:.1f}" y="{}" class="end note">{}</text>').format(x(bar.end), y + 6, bar.note)
     else:
         wide = max(3.0, x(bar.end) - start)
         text = Markup('<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="13" rx="3"/>')
@@ -210,7 +204,10 @@ def _bar(bar: Bar, x: Callable[[datetime], float], y: float, width: int) -> Mark
         after = start + wide + 6
     if not bar.note:
         return shape
-    # A note that would leave the drawing stands before its bar.
-    late = after + _reach(bar.note) > width
+    # A note that would leave the drawing stands before its bar; where the names of the rows are, inside it.
+    place, look = after, "start"
+    if after + _reach(bar.note) > width:
+        inside = start - 6 - _reach(bar.note) < LABEL_WIDTH
+        place, look = (after - 12, "end inside") if inside else (start - 6, "end")
     note = Markup('<text x="{:.1f}" y="{}" class="{} note">{}</text>')
-    return shape + note.format(start - 6 if late else after, y + 11, "end" if late else "start", escape(bar.note))
+    return shape + note.format(place, y + 11, look, escape(bar.note))

@@ -11,20 +11,23 @@ import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg import AsyncConnection
+from psycopg.pq import TransactionStatus
 
 from ostinato._core.base.errors import OstinatoError, TooManyRequests
 from ostinato._core.base.log import get_logger
-from ostinato._core.engine import alerts, clock, inspect, schedules, series
+from ostinato._core.engine import alerts, clock, inspect, schedules, series, subscriptions, webhooks
 from ostinato._core.engine.alerts import Firing
 from ostinato._core.engine.inspect import DeadLetterGroup, QueueSummary, WorkerSummary
 from ostinato._core.engine.schedules import Upcoming
 from ostinato._core.engine.series import QueueRate, Step
+from ostinato._core.engine.subscriptions import Subscription
+from ostinato._core.engine.webhooks import Endpoint
 from ostinato._core.runtime.client import Client
 
 log = get_logger("console")
@@ -39,6 +42,8 @@ HOUR = timedelta(hours=1)
 SHOWN = 50
 MOST_SCOPES = 200
 MOST_STREAMS = 1_000
+MOST_STREAMS_OF_TENANT = 200
+"""However often its people sign in: the streams of this process are there for all tenants."""
 MOST_STREAMS_OF_SESSION = 20
 
 Scope = str | None
@@ -59,6 +64,10 @@ class Snapshot:
     firings: list[Firing] = field(default_factory=list)
     dead: list[DeadLetterGroup] = field(default_factory=list)
     upcoming: list[Upcoming] = field(default_factory=list)
+    subscriptions: list[Subscription] = field(default_factory=list)
+    """How far each subscription is; empty for a tenant."""
+    failing: list[Endpoint] = field(default_factory=list)
+    """Webhook endpoints that refuse, or that nothing is sent to; empty for a tenant."""
     waits: dict[str, int] = field(default_factory=dict)
     """What waits for a person, by the key of the panel that says so."""
     sent: bytes | None = field(default=None, init=False, compare=False)
@@ -118,6 +127,7 @@ class Watched:
         self._scope = scope
         self._client = client
         self._due = {"slow": 0.0, "slowest": 0.0}
+        self._clock: tuple[datetime, float] | None = None
         self._asked = time.monotonic()
         self._alone = alone
         # One event for each snapshot, and no condition: a stream that is cancelled while it waits leaves no lock.
@@ -190,21 +200,30 @@ class Watched:
 
     async def _read(self) -> None:
         async with reading(self._client, self._scope) as conn:
-            now = await clock.now(conn)
-            new = Snapshot(now) if self.snapshot is None else replace(self.snapshot, at=now)
+            slow = self._is_due("slow", SLOW_SECONDS)
+            if slow or self._clock is None:  # in between, the seconds that went by are added to the database's clock
+                self._clock = (await clock.now(conn), time.monotonic())
+            at = self._clock[0] + timedelta(seconds=time.monotonic() - self._clock[1])
+            new = Snapshot(at) if self.snapshot is None else replace(self.snapshot, at=at)
             new.queues = await inspect.list_queues(conn)
-            if self._is_due("slow", SLOW_SECONDS):
-                new.hour = await series.list_series(conn, new.at - HOUR, tenant_id=self._scope)
+            if slow:
                 new.workers = await inspect.list_workers(conn)
                 new.firings = await _firings(conn, self._scope)
-                new.waits = {key: await _counted(conn, key, count) for key, count in self._counts.items()}
-                if self._scope is None:
-                    since = new.at - timedelta(minutes=5)
-                    new.rates = {rate.queue: rate for rate in await series.queue_rates(conn, since)}
             if self._is_due("slowest", SLOWEST_SECONDS):
-                new.dead = await inspect.dead_letter_groups(conn, most=SHOWN)
-                new.upcoming = await schedules.upcoming(conn, tenant_id=self._scope, most=8)
+                await self._read_slowest(conn, new)
         self.snapshot = new
+
+    async def _read_slowest(self, conn: AsyncConnection[Any], new: Snapshot) -> None:
+        """Read what workers write every ten seconds, and what changes when people or schedules act."""
+        new.hour = await series.list_series(conn, new.at - HOUR, tenant_id=self._scope)
+        new.waits = {key: await _counted(conn, key, count) for key, count in self._counts.items()}
+        new.dead = await inspect.dead_letter_groups(conn, most=SHOWN)
+        new.upcoming = await schedules.upcoming(conn, tenant_id=self._scope, most=8)
+        if self._scope is None:
+            since = new.at - timedelta(minutes=5)
+            new.rates = {rate.queue: rate for rate in await series.queue_rates(conn, since)}
+            new.subscriptions = await subscriptions.list_subscriptions(conn)
+            new.failing = await webhooks.list_endpoints(conn, failing=True, most=SHOWN, sample=1)
 
     def _is_due(self, name: str, seconds: float) -> bool:
         if time.monotonic() < self._due[name]:
@@ -220,7 +239,7 @@ class Live:
         self._client = client
         self._counts = counts or {}
         self._watched: dict[Scope, Watched] = {}
-        self._streams: Counter[int] = Counter()
+        self._streams: Counter[tuple[Scope, int]] = Counter()
         self._stopped = False
 
     def of(self, scope: Scope) -> Watched:
@@ -249,20 +268,25 @@ class Live:
             await watched.news()
 
     @contextmanager
-    def stream(self, session_id: int) -> Iterator[None]:
-        """Count a stream of a session while it is open."""
-        self._streams[session_id] += 1
+    def stream(self, tenant: Scope, session_id: int) -> Iterator[None]:
+        """Count a stream of a session of a tenant (None: of the installation) while it is open."""
+        self._streams[tenant, session_id] += 1
         try:
             yield
         finally:
-            self._streams[session_id] -= 1
+            self._streams[tenant, session_id] -= 1
             self._streams += Counter()  # drops what is zero
 
-    def check_streams(self, session_id: int) -> None:
-        """Refuse a stream beyond the most that a session, or this process, may have open."""
-        if self._streams[session_id] >= MOST_STREAMS_OF_SESSION or self._streams.total() >= MOST_STREAMS:
+    def check_streams(self, tenant: Scope, session_id: int) -> None:
+        """Refuse a stream beyond the most that a session, a tenant, or this process may have open."""
+        of_tenant = sum(count for (whose, _), count in self._streams.items() if whose == tenant)
+        if (
+            self._streams[tenant, session_id] >= MOST_STREAMS_OF_SESSION
+            or (tenant is not None and of_tenant >= MOST_STREAMS_OF_TENANT)
+            or self._streams.total() >= MOST_STREAMS
+        ):
             raise TooManyRequests(
-                f"{MOST_STREAMS_OF_SESSION} pages of a session are live at most",
+                f"{MOST_STREAMS_OF_SESSION} pages of a session are live at most, {MOST_STREAMS_OF_TENANT} of a tenant",
                 hint="Close some of its tabs.",
                 retry_after=int(LINGER_SECONDS),
             )
@@ -294,7 +318,9 @@ async def _firings(conn: AsyncConnection[Any], scope: Scope) -> list[Firing]:
 async def _counted(conn: AsyncConnection[Any], key: str, count: Count) -> int:
     """What one application says that waits; one that cannot be asked takes nothing from the others."""
     try:
-        async with conn.transaction():
+        # One statement alone needs no transaction; within one, a savepoint keeps a failure to itself.
+        alone = conn.info.transaction_status == TransactionStatus.IDLE
+        async with nullcontext() if alone else conn.transaction():
             return await count(conn)
     except Exception as error:
         if conn.broken:

@@ -37,7 +37,7 @@ from ostinato._faces.console.pages import (
     webhooks,
 )
 from ostinato._faces.console.routes import error_page, view_for
-from ostinato._faces.console.site import STATIC, Entry, Site
+from ostinato._faces.console.site import STATIC, Entry, Inbox, Site
 from ostinato._faces.console.text import HERE
 from ostinato._faces.console.view import HOME
 
@@ -89,7 +89,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 async def front_door(request: Request) -> Response:
     """Lead to the console."""
-    return RedirectResponse(f"{request.scope.get('root_path', '').rstrip('/')}{HOME}/", 307)
+    return RedirectResponse(f"{request.state.prefix}{HOME}/", 307)
 
 
 @router.get(f"{HOME}/static/{{version}}/{{name}}")
@@ -116,7 +116,7 @@ def mount(app: FastAPI, parts: Parts, tokens: Tokens | None) -> Site:
     inboxes = [Entry("Inbox", "/inbox", "Applications", "inbox")] if waiting else []
     packages = tuple(app.locale for app in parts.apps if app.locale is not None)
     menu = (*MENU, *inboxes, *brought)
-    seen_by = {key: panel.needs or CONSOLE_READ for key, (_, panel) in waiting.items()}
+    seen_by = {key: Inbox(app, panel.title, panel.needs or CONSOLE_READ) for key, (app, panel) in waiting.items()}
     site = Site(menu, staff, door, Doorman(door), live, door_of(parts.settings, tokens), seen_by, packages)
     app.state.site = site
     for each in routers:

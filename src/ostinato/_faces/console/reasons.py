@@ -216,6 +216,10 @@ def _sleeping(say: Saying, of: Values) -> Said:
     return Said(told, "")
 
 
+def _joining(say: Saying, of: Values) -> Said:
+    return Said(say.gettext("It waits for its children: %(done)s of %(total)s are done, %(failed)s failed.", **of), "")
+
+
 def _later(say: Saying, of: Values) -> Said:
     told = say.gettext(
         "It is to run at %(time)s, in %(span)s.", time=say.at(of["run_at"]), span=say.ahead(of["run_at"])
@@ -377,6 +381,7 @@ ANSWERS: Mapping[str, Callable[[Saying, Values], Said]] = {
     "retrying": _retrying,
     "snoozed": _snoozed,
     "sleeping": _sleeping,
+    "joining": _joining,
     "later": _later,
     "queue_paused": _paused,
     "no_worker_for_queue": _no_worker,

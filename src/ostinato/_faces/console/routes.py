@@ -21,6 +21,7 @@ from fastapi.routing import APIRoute
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput, OstinatoError, Unauthenticated
 from ostinato._core.engine.alerts import Firing
+from ostinato._core.web.caller import count_stranger
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import field_errors, title_of
 from ostinato._faces.api.auth import bucket_of
@@ -49,15 +50,7 @@ class PageRoute(APIRoute):
             view = await view_for(request)
             request.state.view = view
             try:
-                if self.reads_form:
-                    check_origin(request)
-                    view.form = await read_form(request)
-                if self.needs is not None:
-                    if view.visit is None:
-                        return _to_sign_in(view)
-                    self.needs.check(view.roles)
-                    if self.reads_form:
-                        check_token(view.visit, view.form.get(TOKEN, ""))
+                await self._let_in(request, view)
                 if view.visit is not None:
                     _count(view, view.visit)
                     await _look_around(view)
@@ -72,6 +65,21 @@ class PageRoute(APIRoute):
                 return error_page(view, error)
 
         return looking
+
+    async def _let_in(self, request: Request, view: View) -> None:
+        """Check who asks, and the form; raises `Unauthenticated`, `Forbidden` or `TooManyRequests`."""
+        if view.visit is None:  # a stranger: by the address, as on every public route
+            count_stranger(request)
+        if self.reads_form:
+            check_origin(request)
+            view.form = await read_form(request)
+        if self.needs is None:
+            return
+        if view.visit is None:
+            raise Unauthenticated("nobody is signed in")
+        self.needs.check(view.roles)
+        if self.reads_form:
+            check_token(view.visit, view.form.get(TOKEN, ""))
 
 
 class Pages(APIRouter):
@@ -122,7 +130,7 @@ async def _look_around(view: View) -> None:
     view.badges = {
         "dead": found.dead_letters,
         "alerts": sum(map(_wants_somebody, found.firings)),
-        "inbox": sum(count for key, count in found.waits.items() if view.may(view.site.inboxes[key])),
+        "inbox": sum(count for key, count in found.waits.items() if view.may(view.site.inboxes[key].needs)),
     }
 
 

@@ -58,7 +58,7 @@ class Saying:
 
     def states(self, names: Sequence[str]) -> str:
         """States, as the language names them."""
-        return ", ".join(self.words.gettext(name) for name in names)
+        return ", ".join(self.words.gettext(name).replace("_", " ") for name in names)
 
 
 def summary(error: object) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from jinja2.loaders import BaseLoader
+from markupsafe import Markup, escape
 
 from ostinato._core.base.permissions import Permission
 from ostinato._core.runtime.client import Client
@@ -41,6 +42,15 @@ class Entry:
     """The figure of `Badges` that stands behind it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """What waits for a person in one panel of an application."""
+
+    app: str
+    title: str
+    needs: Permission
+
+
 @dataclass
 class Site:
     """What all pages share in a process."""
@@ -54,8 +64,8 @@ class Site:
     live: Live
     issuer: "IssuerDoor | None" = None
     """Where people sign in, if an issuer is configured for that."""
-    inboxes: Mapping[str, Permission] = field(default_factory=dict)
-    """Who may see what waits for a person, by the key of the panel that says so."""
+    inboxes: Mapping[str, Inbox] = field(default_factory=dict)
+    """What waits for a person, by the key of the panel that says so."""
     packages: tuple[str, ...] = ()
     """The packages of applications, which may have catalogues."""
 
@@ -93,9 +103,18 @@ class Site:
             lstrip_blocks=True,
         )
         cast("Any", made).install_gettext_callables(words.gettext, words.ngettext, newstyle=True)
-        made.filters |= {"number": words.number, "span": words.span, "bytes": words.bytes, "segment": segment}
+        made.filters |= {"number": words.number, "span": words.span, "bytes": words.bytes}
+        made.filters |= {"segment": segment, "coded": coded}
         made.globals |= {"draw": draw, "tell": error_texts.tell, "alert_texts": alert_texts}
         return made
+
+
+def coded(text: str) -> Markup:
+    """A text whose `commands` stand in the letters of commands."""
+    parts = [escape(part) for part in text.split("`")]
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def site_of(request: Request) -> Site:

@@ -97,7 +97,7 @@ class Language:
         if value < 1:
             return f"{self.number(value * 1000, 1 if 0 < value < FEW / 1000 else 0)}{SPACE}ms"
         if value < MINUTE:
-            return f"{self.number(value, 1 if value < FEW else 0)}{SPACE}{second}"
+            return f"{self.number(value, 1 if value < FEW and value != int(value) else 0)}{SPACE}{second}"
         sizes = ((DAY, day), (HOUR, hour), (MINUTE, minute), (1, second))
         for (size, name), (next_size, next_name) in pairwise(sizes):
             if value >= size:
@@ -159,6 +159,16 @@ class Clock:
     def fine(self, moment: datetime) -> str:
         """Write a moment to the millisecond; with its day when that is not today."""
         return f"{self.time(moment)}.{self.local(moment):%f}"[:-3]
+
+    def tick(self, moment: datetime, length: timedelta) -> str:
+        """Write a moment below an axis that is so long: as fine as its parts differ, with days where it has several."""
+        local = self.local(moment)
+        if length < timedelta(seconds=FEW):
+            return f"{local:%H:%M:%S}.{local.microsecond // 1000:03d}"
+        if length < timedelta(days=1) and self.local(self.now).date() == local.date():
+            return f"{local:%H:%M:%S}"
+        day = f"{local.day}{SPACE}{_MONTHS[self.words.code][local.month - 1]}"
+        return f"{day} {local:%H:%M}" if length < timedelta(days=100) else f"{day}{SPACE}{local.year}"
 
     def exact(self, moment: datetime | None) -> str:
         """Write a moment with its day, to the millisecond, and its offset: what a hint shows."""

@@ -104,7 +104,7 @@ class View:
     def here(self) -> str:
         """The address of this page, to come back to."""
         url = self.request.url
-        path = quote(url.path, safe=PLAIN)
+        path = self.request.state.prefix + quote(url.path, safe=PLAIN)
         return f"{path}?{url.query}" if url.query else path
 
     @property
@@ -198,8 +198,7 @@ class View:
         """The address of a page, below the prefix that a proxy may have put in front."""
         given = {name: value for name, value in query.items() if value not in {None, ""}}
         asked = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in given.items())
-        root = self.request.scope.get("root_path", "").rstrip("/")
-        return f"{root}{HOME}{path}" + (f"?{asked}" if asked else "")
+        return f"{self.request.state.prefix}{HOME}{path}" + (f"?{asked}" if asked else "")
 
     def page(self, template: str, *, status: int = 200, **context: object) -> Response:
         """Answer with a page."""

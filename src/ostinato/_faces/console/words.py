@@ -17,7 +17,16 @@ STATES: Sequence[str] = (
     *(N_("lost"), N_("deferred"), N_("snoozed"), N_("slept"), N_("waiting"), N_("released")),
     *(N_("firing"), N_("pending"), N_("resolved"), N_("failing"), N_("ok"), N_("new")),
     *(N_("held"), N_("late"), N_("expired"), N_("over"), N_("active"), N_("paused"), N_("disabled"), N_("revoked")),
-    *(N_("delivered"), N_("refused"), N_("emitted"), N_("enqueued"), N_("kept"), N_("fired"), N_("buried")),
+    *(
+        N_("delivered"),
+        N_("refused"),
+        N_("emitted"),
+        N_("enqueued"),
+        N_("kept"),
+        N_("fired"),
+        N_("buried"),
+        N_("recorded"),
+    ),
 )
 LOOKS: Sequence[str] = (
     *(N_("nobody serves it"), N_("at its limit"), N_("flowing"), N_("quiet"), N_("silent"), N_("draining")),
@@ -27,6 +36,7 @@ FIELDS: Sequence[str] = (
     *(N_("kind"), N_("queue"), N_("tenant"), N_("state"), N_("correlation"), N_("signature"), N_("since"), N_("until")),
     N_("args"),
 )
+CHARTS: Sequence[str] = (N_("Started and done a minute, last hour"), N_("Started and done a second, last hour"))
 ALERTS: Sequence[str] = (N_("acknowledged"), N_("silenced"))
 ACTORS: Sequence[str] = (N_("user"), N_("operator"), N_("login"))
 HIDDEN: Sequence[str] = (N_("Arguments"), N_("Result"), N_("Payload"))
@@ -36,7 +46,7 @@ SOURCES: Sequence[str] = (
     *(N_("webhook"), N_("callback"), N_("transition"), N_("action")),
 )
 REASONS: Sequence[str] = (
-    *(N_("attempts_used_up"), N_("permanent"), N_("worker_lost"), N_("timeout"), N_("later"), N_("retry")),
+    *(N_("attempts_used_up"), N_("permanent_error"), N_("worker_lost"), N_("timeout"), N_("later"), N_("retry")),
     *(N_("snooze"), N_("sleep"), N_("event"), N_("last"), N_("all"), N_("none")),
 )
 TITLES: Sequence[str] = (

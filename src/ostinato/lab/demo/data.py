@@ -48,7 +48,7 @@ class Place:
 
 
 def key_path(folder: Path) -> Path:
-    """Where the key of the demo is."""
+    """Return where the key of the demo is."""
     return folder / KEY_FILE
 
 
@@ -68,7 +68,7 @@ def remember(folder: Path, place: Place) -> None:
 
 
 def recall(folder: Path) -> Place | None:
-    """Where a demo runs, as it noted itself."""
+    """Return where a demo runs, as it noted itself."""
     try:
         noted = json.loads((folder / PLACE_FILE).read_text(encoding="utf-8"))
         return Place(str(noted["url"]), noted["sandbox"], int(noted["pid"]))
@@ -96,7 +96,7 @@ async def _key(client: Client, path: Path) -> DemoKey:
 
 
 def _read(path: Path) -> str:
-    """The key of an earlier run, made private to this user again; None if there is none."""
+    """Return the key of an earlier run, made private to this user again; None if there is none."""
     try:
         path.chmod(0o600)
         return path.read_text(encoding="ascii").strip()

@@ -74,12 +74,12 @@ class Result:
 
 
 def scenarios(apps: Iterable[App]) -> tuple[Scenario, ...]:
-    """The engine's own, and one for each application that has one."""
+    """Return the engine's own, and one for each application that has one."""
     return (ENGINE, WEBHOOK, *(named(app.demo, Scenario) for app in apps if app.demo is not None))
 
 
 def choose(names: Sequence[str], apps: Iterable[App]) -> list[Scenario]:
-    """Those of these names; all, if none is named."""
+    """Return those of these names; all, if none is named."""
     known = {scenario.name: scenario for scenario in scenarios(apps)}
     for name in names:
         if name not in known:
@@ -129,7 +129,7 @@ def _http(url: str, headers: dict[str, str] | None = None) -> httpx.AsyncClient:
 
 @asynccontextmanager
 async def _found(cli: Cli, wanted: Wanted) -> AsyncIterator[Found]:
-    """A running system, or a fresh one for the block."""
+    """Find a running system, or start one for the block."""
     settings = cli.settings
     folder = attach.data_folder(settings)
     noted = demo_data.recall(folder)
@@ -168,7 +168,7 @@ async def _lives(url: str) -> bool:
 
 @asynccontextmanager
 async def _database(cli: Cli, found: Found) -> AsyncIterator[Client | None]:
-    """The database of the system, where it can be reached from here."""
+    """Connect to the database of the system, where it can be reached from here."""
     async with AsyncExitStack() as stack:
         try:
             found_here = await stack.enter_async_context(attach.database(found.settings, cli.out))
@@ -180,7 +180,7 @@ async def _database(cli: Cli, found: Found) -> AsyncIterator[Client | None]:
 
 @asynccontextmanager
 async def _fresh(cli: Cli, folder: Path) -> AsyncIterator[Found]:
-    """A system in a folder of its own, until the end of the block."""
+    """Start a system in a folder of its own, until the end of the block."""
     settings = dataclasses.replace(
         cli.settings,
         data_dir=str(folder / "data"),

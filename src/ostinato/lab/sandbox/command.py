@@ -7,7 +7,6 @@ import typer
 
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
-from ostinato._faces.cli.serve import process
 
 LOOPBACK = "127.0.0.1"
 
@@ -29,7 +28,7 @@ def sandbox(
 
     Example: `ostinato sandbox --port 8090`
     """
-    from ostinato._faces.cli.serve import listening
+    from ostinato._faces.cli.serve import listening, process
     from ostinato.lab.sandbox.running import config
     from ostinato.lab.sandbox.server import Sandbox, stand_ins
 

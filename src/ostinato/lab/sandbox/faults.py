@@ -86,11 +86,11 @@ class Order:
         self._window: deque[float] = deque()
 
     def fits(self, method: str, path: str) -> bool:
-        """Whether it applies to a call."""
+        """Return whether it applies to a call."""
         return self.method in (None, method) and fnmatchcase(path, self.path)
 
     def next(self, now: float) -> Fault | None:
-        """The fault of the next call; None means that the script has ended."""
+        """Return the fault of the next call; None means that the script has ended."""
         if self.limit is not None and (held_back := self._held_back(self.limit, now)) is not None:
             return held_back
         fault = next(self._words, None)
@@ -147,7 +147,7 @@ class Faults:
         self._orders.extend([order, *kept][:MOST_ORDERS])
 
     def take(self, method: str, path: str) -> Fault:
-        """The fault of this call."""
+        """Return the fault of this call."""
         now = self._clock()
         for order in self._orders:
             if order.fits(method, path) and (fault := order.next(now)) is not None:
@@ -171,7 +171,7 @@ class Faults:
 
 
 def parse(script: str) -> list[tuple[Fault, int | None]]:
-    """The words of a script, each with its number of times; None means from there on."""
+    """Return the words of a script, each with its number of times; None means from there on."""
     words = [word.strip() for word in script.split(",")] if script.strip() else []
     if len(words) > MOST_WORDS:
         raise InvalidInput(f"a script has at most {MOST_WORDS} words, not {len(words)}")

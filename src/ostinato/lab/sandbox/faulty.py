@@ -56,7 +56,7 @@ class Lines:
 
 
 def protocol(lines: Lines) -> type[H11Protocol]:
-    """The protocol of a server whose connections are recorded."""
+    """Return the protocol of a server whose connections are recorded."""
 
     class Noted(H11Protocol):
         """HTTP, with its connections recorded."""
@@ -153,14 +153,14 @@ class Faulty:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers of a call, without credentials."""
+    """Return the headers of a call, without credentials."""
     raw_headers: list[tuple[bytes, bytes]] = scope["headers"]
     named = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw_headers}
     return {name: str(redact_value(name, value)) for name, value in named.items()}
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """The body; None means that it is too large, or that the caller left."""
+    """Return the body; None means that it is too large, or that the caller left."""
     pieces: list[bytes] = []
     size = 0
     while True:

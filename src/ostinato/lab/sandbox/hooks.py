@@ -90,7 +90,7 @@ class Hooks:
         self.router.post("/hooks/{name}")(self._receive)
 
     def settings(self, url: str) -> dict[str, str]:  # noqa: ARG002 - as every stand-in
-        """No settings: an endpoint has the address."""
+        """Return no settings: an endpoint has the address."""
         return {}
 
     def reset(self) -> None:

@@ -40,7 +40,7 @@ class Running:
 
 
 def config(sandbox: Sandbox) -> uvicorn.Config:
-    """The configuration of its server, whose connections it can close."""
+    """Return the configuration of its server, whose connections it can close."""
     return uvicorn.Config(
         sandbox.app,
         http=protocol(sandbox.lines),

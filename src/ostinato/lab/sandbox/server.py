@@ -39,7 +39,7 @@ class StandIn(Protocol):
         """Reset its state."""
 
     def settings(self, url: str) -> Mapping[str, str]:
-        """The environment that leads its application to the sandbox at this address."""
+        """Return the environment that leads its application to the sandbox at this address."""
 
 
 class FaultSet(BaseModel):
@@ -113,7 +113,7 @@ class Sandbox:
 
 
 def stand_ins(apps: Sequence[App]) -> list[StandIn]:
-    """The stand-ins of some applications, and the receiver of webhooks."""
+    """Return the stand-ins of some applications, and the receiver of webhooks."""
     return [Hooks(), *(_loaded(app.sandbox) for app in apps if app.sandbox is not None)]
 
 

@@ -33,11 +33,11 @@ TENANT = "torture"
 happened = app.event("torture.happened")
 
 
-async def tell(conn: psycopg.AsyncConnection[Any], keys: Sequence[str | None]) -> list[int]:
+async def emit(conn: psycopg.AsyncConnection[Any], keys: Sequence[str | None]) -> list[int]:
     """Emit an event of each key, and record it as a fact, in one transaction."""
-    told = await happened.emit_many(conn, [({}, key) for key in keys], tenant=TENANT, correlation_id="torture")
-    await conn.execute(statement(*EVENTS, "note_facts"), [told, list(keys)])
-    return told
+    ids = await happened.emit_many(conn, [({}, key) for key in keys], tenant=TENANT, correlation_id="torture")
+    await conn.execute(statement(*EVENTS, "note_facts"), [ids, list(keys)])
+    return ids
 
 
 async def _end(ctx: Context) -> None:
@@ -47,7 +47,7 @@ async def _end(ctx: Context) -> None:
 
 @app.job(retry=STUBBORN)
 async def plain(ctx: Context, number: int) -> int:  # noqa: ARG001 - a handler takes it
-    """Only returns something."""
+    """Return a constant."""
     return number
 
 
@@ -73,7 +73,7 @@ async def blocking(ctx: Context, seconds: float) -> None:
 
 @app.job(retry=STUBBORN)
 def threaded(ctx: SyncContext, seconds: float) -> None:
-    """A plain function."""
+    """Run as a plain function, in a thread."""
     time.sleep(seconds)
     with ctx.transaction() as conn:
         conn.execute(statement(*FILE, "write_effect"), ctx.token)
@@ -120,11 +120,11 @@ async def outside(ctx: Context, key: str) -> None:
 
 
 @app.job(retry=STUBBORN)
-async def telling(ctx: Context, key: str) -> None:
+async def emitting(ctx: Context, key: str) -> None:
     """Emits an event in the transaction that ends it."""
     async with ctx.transaction() as conn:
         await conn.execute(statement(*FILE, "write_effect"), ctx.token)
-        await tell(conn, [key])
+        await emit(conn, [key])
 
 
 # A buried event keeps its key waiting, so that what comes after it does not come before it.
@@ -155,4 +155,4 @@ async def poison(ctx: Context) -> None:  # noqa: ARG001 - a handler takes it
 
 POISON = poison.name
 SUBSCRIPTIONS = [relayed.name, made.name]
-WITH_EFFECT = [kind.name for kind in (effect, slow, blocking, threaded, flaky, sleepy, single, telling)]
+WITH_EFFECT = [kind.name for kind in (effect, slow, blocking, threaded, flaky, sleepy, single, emitting)]

@@ -46,7 +46,7 @@ class Left:
 
 
 async def left(conn: Connection) -> Left:
-    """How many jobs wait, run, or have ended."""
+    """Return how many jobs wait, run, or have ended."""
     return Left(*await _row(conn, "left"))
 
 
@@ -56,7 +56,7 @@ async def in_two_places(conn: Connection) -> int:
 
 
 async def longest_rescue(conn: Connection, deaths: Iterable[Death]) -> float:
-    """The longest time from the death of a worker until its jobs were taken back, in seconds."""
+    """Return the longest time from the death of a worker until its jobs were taken back, in seconds."""
     longest = 0.0
     for death in deaths:
         cursor = await conn.execute(statement(*FILE, "rescues"), [death.worker_id])
@@ -98,7 +98,7 @@ async def counts(conn: Connection, acknowledged: set[int]) -> list[Count]:
 
 
 async def evidence(conn: Connection, acknowledged: set[int]) -> list[str]:
-    """The histories of some jobs for which a promise was broken."""
+    """Return the histories of some jobs for which a promise was broken."""
     named = {"ids": sorted(acknowledged), "kinds": kinds.WITH_EFFECT}
     cursor = await conn.execute(statement(*FILE, "evidence"), named)
     return [str(row[0]) for row in await cursor.fetchall()]

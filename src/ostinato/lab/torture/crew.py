@@ -83,14 +83,14 @@ class Hand:
         return self._process.wait(seconds)
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Its log, line by line."""
+        """Yield its log, line by line."""
         with self.log_path.open(encoding="utf-8", errors="replace") as file:
             for line in file:
                 with contextlib.suppress(ValueError):
                     yield json.loads(line)
 
     def said(self, event: str) -> int:
-        """How often it logged an event."""
+        """Return how often it logged an event."""
         return sum(line.get("event_type") == event for line in self.lines())
 
 
@@ -127,12 +127,12 @@ class Crew:
         return hand
 
     def said(self, event: str) -> int:
-        """How often any of them logged an event."""
+        """Return how often any of them logged an event."""
         return sum(hand.said(event) for hand in self.hands)
 
 
 def _environ(settings: Mapping[str, object]) -> dict[str, str]:
-    """The environment of a worker: these settings and no others of ours."""
+    """Return the environment of a worker: these settings and no others of ours."""
     plain = {name: text for name, text in os.environ.items() if not name.startswith(ENV_PREFIX)}
     ours = {f"{ENV_PREFIX}{name.upper()}": str(value) for name, value in settings.items()}
     return plain | ours

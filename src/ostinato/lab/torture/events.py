@@ -36,7 +36,7 @@ class _Fact(NamedTuple):
     attempts: int
 
 
-class Telling:
+class Emitter:
     """Emits events; remembers which commits were confirmed, and which were rolled back."""
 
     def __init__(self, client: Client, rng: random.Random) -> None:
@@ -45,23 +45,23 @@ class Telling:
         self.acknowledged: set[int] = set()
         self.rolled_back: set[int] = set()
 
-    async def tell(self) -> list[int]:
+    async def emit(self) -> list[int]:
         """Emit some events in a transaction, which may be rolled back; adds no job."""
         number = self._rng.choice((1, 1, 2, 4))
         keys = [self._key() for _ in range(number)]
         takes_back = self._rng.random() < ROLLED_BACK
         ids: list[int] = []
         async with self._client.transaction() as conn:
-            ids = await kinds.tell(conn, keys)
+            ids = await kinds.emit(conn, keys)
             if takes_back:
                 self.rolled_back.update(ids)
                 raise psycopg.Rollback
         self.acknowledged.update(set(ids) - self.rolled_back)
         return []
 
-    async def tell_in_a_job(self) -> list[int]:
+    async def emit_in_a_job(self) -> list[int]:
         """Enqueue a job that emits an event in the transaction that ends it."""
-        return [await kinds.telling.enqueue(self._client, key=f"key-{self._rng.randrange(KEYS)}")]
+        return [await kinds.emitting.enqueue(self._client, key=f"key-{self._rng.randrange(KEYS)}")]
 
     def _key(self) -> str | None:
         chosen = self._rng.randrange(KEYS + 1)
@@ -77,11 +77,11 @@ async def open_endpoint(conn: Connection, receiver: Receiver) -> None:
 
 
 async def left(conn: Connection) -> int:
-    """The number of emitted events that are not settled everywhere."""
+    """Return the number of emitted events that are not settled everywhere."""
     return int((await _row(conn, "left"))[0])
 
 
-async def mend(conn: Connection) -> int:
+async def repair(conn: Connection) -> int:
     """Do what the janitor and a person would do in time; returns how many were redelivered.
 
     Events that were buried only because of crashes beside them are delivered again.
@@ -92,22 +92,22 @@ async def mend(conn: Connection) -> int:
     return sum([await subscriptions.redeliver(conn, row[0]) for row in await cursor.fetchall()])
 
 
-async def counts(conn: Connection, telling: Telling, receiver: Receiver) -> list[Count]:
+async def counts(conn: Connection, emitter: Emitter, receiver: Receiver) -> list[Count]:
     """Count what became of the events."""
-    told, gone, missing, untold, twice, turned, buried = await _row(
+    emitted, gone, missing, unrecorded, twice, turned, buried = await _row(
         conn,
         "counts",
-        acknowledged=sorted(telling.acknowledged),
+        acknowledged=sorted(emitter.acknowledged),
         subscriptions=kinds.SUBSCRIPTIONS,
         type=kinds.happened.name,
     )
     return [
-        Count("events told", told),
-        Count("events rolled back", len(telling.rolled_back)),
+        Count("events emitted", emitted),
+        Count("events rolled back", len(emitter.rolled_back)),
         Count("events lost", gone + missing, 0),
         Count("events out of order", turned, 0),
         Count("effects of events duplicated", twice, 0),
-        Count("events that were never committed", untold, 0),
+        Count("events that were never committed", unrecorded, 0),
         Count("events buried", buried, 0),
         *_webhooks(await _facts(conn), receiver.messages),
     ]
@@ -152,7 +152,7 @@ def _turned(facts: list[_Fact], messages: Iterable[Message]) -> list[str]:
 
 
 async def evidence(conn: Connection, receiver: Receiver) -> list[str]:
-    """The histories of some events for which a promise was broken."""
+    """Return the histories of some events for which a promise was broken."""
     facts = await _facts(conn)
     taken = {message.event_id for message in receiver.messages if message.taken}
     odd = [fact.event_id for fact in facts if fact.event_id not in taken]

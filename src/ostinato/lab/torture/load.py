@@ -9,7 +9,7 @@ from ostinato._core.engine import jobs
 from ostinato._core.engine.jobs import Unique
 from ostinato._core.runtime.client import Client
 from ostinato.lab.torture import app as kinds
-from ostinato.lab.torture.events import Telling
+from ostinato.lab.torture.events import Emitter
 
 LONGEST_PAUSE = 0.1
 MOST_WAITING = 2000
@@ -24,7 +24,7 @@ class Load:
         self._expiry = expiry_seconds
         self._unwanted: list[int] = []
         self._poison_left = most_poison
-        self.telling = Telling(client, rng)
+        self.emitter = Emitter(client, rng)
         self.acknowledged: set[int] = set()
         """Every job whose commit was confirmed."""
         self.unsure = 0
@@ -42,8 +42,8 @@ class Load:
             (2, self._single),
             (1, self._one_unwanted),
             (2, self._outside),
-            (8, self.telling.tell),
-            (2, self.telling.tell_in_a_job),
+            (8, self.emitter.emit),
+            (2, self.emitter.emit_in_a_job),
             (0.3, self._blocking),
             (0.15, self._one_poison),
         ]

@@ -133,7 +133,7 @@ class _Run:
             await self._count(load)
 
     def _chance(self) -> random.Random:
-        """A random generator for each user, so that none changes the sequence of the others."""
+        """Return a random generator for each user, so that none changes the sequence of the others."""
         return random.Random(self._rng.getrandbits(64))  # noqa: S311 - as above
 
     async def _keep(self) -> None:
@@ -153,7 +153,7 @@ class _Run:
             await asyncio.sleep(min(LOOK_SECONDS, seconds - passed))
 
     async def _look(self) -> Left | None:
-        """The present state, when the database can be reached."""
+        """Return the present state, when the database can be reached."""
         try:
             async with _admin(self._database) as conn:
                 self._two_places = max(self._two_places, await checks.in_two_places(conn))
@@ -184,7 +184,7 @@ class _Run:
         async with _admin(self._database) as conn:
             cursor = await conn.execute(statement(*FILE, "redrive_innocent"), [kinds.POISON])
             row = await cursor.fetchone()
-            redelivered = await events.mend(conn)
+            redelivered = await events.repair(conn)
         redriven = 0 if row is None else int(row[0])
         self._redriven += redriven
         self._redelivered += redelivered
@@ -202,7 +202,7 @@ class _Run:
         async with _admin(self._database) as conn:
             found = await checks.counts(conn, load.acknowledged)
             longest = await checks.longest_rescue(conn, self._nemesis.deaths)
-            about_events = await events.counts(conn, load.telling, self._receiver)
+            about_events = await events.counts(conn, load.emitter, self._receiver)
             if not all(count.holds for count in found):
                 self._report.evidence += await checks.evidence(conn, load.acknowledged)
             if not all(count.holds for count in about_events):

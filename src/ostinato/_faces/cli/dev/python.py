@@ -171,7 +171,7 @@ def _signature(entry: Entry, node: Function, name: str = "", *, fold: bool = Tru
 
 
 def _parameters(node: Function) -> Iterator[tuple[str, ast.arg | None, ast.expr | None]]:
-    """Each parameter: its stars, its name and hint, its default; `/` and `*` stand alone."""
+    """Yield each parameter: its stars, its name and hint, its default; `/` and `*` stand alone."""
     args = node.args
     plain = [*args.posonlyargs, *args.args]
     defaults = [None] * (len(plain) - len(args.defaults)) + list(args.defaults)
@@ -203,7 +203,7 @@ def _type(entry: Entry, annotation: ast.expr | None) -> str:
 
 
 def _cleaned(module: str, text: str) -> str:
-    """A type as a reader needs it: no quotes around it, no parameters of the driver's rows."""
+    """Return a type as a reader needs it: no quotes around it, no parameters of the driver's rows."""
     text = re.sub(r"^'(.*)'$", r"\1", text)
     text = re.sub(r"\b(\w*Connection)\[Any\]", r"\1", text)
     if surface.is_constant(module, "Connection"):  # an alias, in the modules of the engine
@@ -212,7 +212,7 @@ def _cleaned(module: str, text: str) -> str:
 
 
 def _inside(iterator: str) -> str:
-    """What a block gets: X of `AsyncIterator[X]`."""
+    """Return what a block gets: X of `AsyncIterator[X]`."""
     return re.sub(r"^\w+\[(.*)\]$", r"\1", iterator)
 
 

@@ -137,7 +137,7 @@ def _sql_page() -> str:
 
 
 def _sql_section(concept: str, text: str) -> str:
-    """A concept: what it is for, a line for each verb, then the signatures. Empty: no verbs."""
+    """Return a concept: what it is for, a line for each verb, then the signatures. Empty: no verbs."""
     verbs = list(sql_functions(text))
     if not verbs:
         return ""
@@ -160,7 +160,7 @@ _END_OF_SIGNATURE = re.compile(
 
 
 def sql_functions(text: str) -> Iterator[tuple[str, str]]:
-    """Each function created in the text: its signature, and the comment right above it."""
+    """Yield each function created in the text: its signature, and the comment right above it."""
     for found in _FUNCTION.finditer(text):
         end = _closing(text, found.end()) + 1
         tail = _END_OF_SIGNATURE.match(text, end)
@@ -171,7 +171,7 @@ def sql_functions(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the parenthesis opened just before `start` is closed."""
+    """Return where the parenthesis opened just before `start` is closed."""
     depth = 1
     for position in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[position], 0)

@@ -14,7 +14,7 @@ _HASH = re.compile(r"--hash=sha256:(?P<hex>[0-9a-f]{64})")
 
 
 def bill(lock: str) -> dict[str, Any]:
-    """The bill of materials of the text of a lock."""
+    """Return the bill of materials of the text of a lock."""
     found = list(_PACKAGE.finditer(lock))
     ends = [each.start() for each in found[1:]] + [len(lock)]
     components = [

@@ -19,6 +19,7 @@ MODULES = (
     "leases",
     "machines",
     "schedules",
+    "brokers",
     "alerts",
     "audit",
     "erasure",
@@ -55,7 +56,7 @@ class Entry:
 
 @cache
 def parsed(module: str) -> ast.Module:
-    """The syntax tree of a module of ours."""
+    """Return the syntax tree of a module of ours."""
     path = resources.files("ostinato")
     for part in module.split(".")[1:]:
         path /= part
@@ -64,7 +65,7 @@ def parsed(module: str) -> ast.Module:
 
 
 def names_of(module: str) -> list[str]:
-    """What a module lists in `__all__`."""
+    """Return what a module lists in `__all__`."""
     for node in parsed(module).body:
         if isinstance(node, ast.Assign) and "__all__" in _assigned(node):
             return list(ast.literal_eval(node.value))
@@ -73,7 +74,7 @@ def names_of(module: str) -> list[str]:
 
 @cache
 def find(module: str, name: str) -> Entry:
-    """The definition of a name, also through the modules that hand it on."""
+    """Return the definition of a name, also through the modules that hand it on."""
     body = list(_statements(parsed(module)))
     for position, node in enumerate(body):
         if isinstance(node, ast.ImportFrom):
@@ -88,7 +89,7 @@ def find(module: str, name: str) -> Entry:
 
 
 def _statements(module: ast.Module) -> Iterator[ast.stmt]:
-    """The statements of a module, with those that only type checkers read."""
+    """Yield the statements of a module, with those that only type checkers read."""
     for node in module.body:
         match node:
             case ast.If(ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
@@ -114,12 +115,12 @@ def _defined(module: str, name: str, body: list[ast.stmt]) -> Entry:
 
 
 def decorators(node: Function | ast.ClassDef) -> list[str]:
-    """The names of what decorates a function or a class, without their arguments."""
+    """Return the names of what decorates a function or a class, without their arguments."""
     return [ast.unparse(each).partition("(")[0].split(".")[-1] for each in node.decorator_list]
 
 
 def _text_behind(body: list[ast.stmt], position: int) -> str:
-    """The text that stands right behind an assignment, as editors show it."""
+    """Return the text that stands right behind an assignment, as editors show it."""
     match body[position + 1 : position + 2]:
         case [ast.Expr(ast.Constant(str(text)))]:
             return " ".join(text.split())
@@ -127,7 +128,7 @@ def _text_behind(body: list[ast.stmt], position: int) -> str:
 
 
 def members(entry: Entry) -> Iterator[tuple[ast.stmt, str]]:
-    """The public members of a class with their texts; those of its bases that are private too."""
+    """Yield the public members of a class with their texts; those of its bases that are private too."""
     assert isinstance(entry.node, ast.ClassDef)  # noqa: S101 - called for classes only
     for base in bases(entry):
         if home(base) is None:
@@ -144,7 +145,7 @@ def members(entry: Entry) -> Iterator[tuple[ast.stmt, str]]:
 
 
 def _text_of_setting(value: ast.expr | None) -> str:
-    """The description of `setting(default, description)`."""
+    """Return the description of `setting(default, description)`."""
     match value:
         case ast.Call(ast.Name("setting"), [_, ast.Constant(str(text))]):
             return text
@@ -158,7 +159,7 @@ def _text_of_setting(value: ast.expr | None) -> str:
 
 
 def _made_in(init: ast.FunctionDef) -> Iterator[tuple[ast.stmt, str]]:
-    """The attributes that a constructor makes, if it describes them."""
+    """Yield the attributes that a constructor makes, if it describes them."""
     hints = {each.arg: each.annotation for each in (*init.args.args, *init.args.kwonlyargs)}
     for position, node in enumerate(init.body):
         match node:
@@ -173,7 +174,7 @@ def _made_in(init: ast.FunctionDef) -> Iterator[tuple[ast.stmt, str]]:
 
 
 def bases(entry: Entry) -> list[Entry]:
-    """The classes of ours that a class is made from."""
+    """Return the classes of ours that a class is made from."""
     assert isinstance(entry.node, ast.ClassDef)  # noqa: S101 - as above
     names = [ast.unparse(base).partition("[")[0] for base in entry.node.bases]
     known = {node.name for node in parsed(entry.module).body if isinstance(node, ast.ClassDef)}
@@ -182,7 +183,7 @@ def bases(entry: Entry) -> list[Entry]:
 
 @cache
 def home(entry: Entry) -> str | None:
-    """The public module that describes a name: `errors`, or the first that holds it."""
+    """Return the public module that describes a name: `errors`, or the first that holds it."""
     holders = [
         module
         for module in MODULES
@@ -193,7 +194,7 @@ def home(entry: Entry) -> str | None:
 
 
 def value_of(module: str, node: ast.expr) -> ast.expr:
-    """The value of a default: what a constant of its module stands for, if that is short."""
+    """Return the value of a default: what a constant of its module stands for, if that is short."""
     if not isinstance(node, ast.Name) or not is_constant(module, node.id):
         return node
     found = find(module, node.id).node
@@ -201,7 +202,7 @@ def value_of(module: str, node: ast.expr) -> ast.expr:
 
 
 def is_constant(module: str, name: str) -> bool:
-    """Whether a module of ours assigns the name, or hands on one that is assigned."""
+    """Return whether a module of ours assigns the name, or hands on one that is assigned."""
     try:
         return isinstance(find(module, name).node, ast.expr)
     except LookupError:
@@ -209,7 +210,7 @@ def is_constant(module: str, name: str) -> bool:
 
 
 def _assigned(node: ast.Assign | ast.AnnAssign) -> dict[str, ast.expr | None]:
-    """What an assignment gives to which names; `A, B = 1, 2` is two of them."""
+    """Return what an assignment gives to which names; `A, B = 1, 2` is two of them."""
     match node:
         case ast.Assign([ast.Tuple(names)], ast.Tuple(values)):
             pairs = zip(names, values, strict=True)

@@ -1,4 +1,4 @@
-"""The database of a command: a configured one, or the embedded one, started if it does not run."""
+"""Finds the database of a command: a configured one, or the embedded one, started if it does not run."""
 
 import asyncio
 import contextlib
@@ -20,12 +20,10 @@ from ostinato._core.base.vault import ensure_key
 from ostinato._core.db import embedded, pool
 from ostinato._core.db.pool import conninfo
 from ostinato._core.engine import clock
-from ostinato._core.engine.schema import install
 from ostinato._core.runtime.database import Database
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.document import keep_json_raw
 from ostinato._faces.cli.frame.output import Output
-from ostinato._faces.cli.frame.schema import app_components
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,7 +84,7 @@ async def answering(url: str, seconds: float) -> pool.Connection:
 
 @asynccontextmanager
 async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
-    """A connection in autocommit that keeps stored JSON as it is."""
+    """Open a connection in autocommit that keeps stored JSON as it is."""
     async with (
         database(cli.settings, cli.out) as found,
         await pool.connect(found.url, role="cli", pooled=found.pooled) as conn,
@@ -99,7 +97,7 @@ async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
 
 @asynccontextmanager
 async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
-    """The database, unchanged. An embedded one that does not run is started for the block."""
+    """Find the database, and leave it unchanged. An embedded one that does not run is started for the block."""
     if settings.database_url is not None:
         yield Database.configured(settings)
         return
@@ -124,7 +122,7 @@ async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
 async def serving(
     cli: Cli, settings: Settings, *, migrated: bool = True, watched: bool = False
 ) -> AsyncIterator[Database]:
-    """The database to work with. An embedded one is created if it does not exist, and migrated.
+    """Find the database to work with. An embedded one is created if it does not exist, and migrated.
 
     In its folder there is a key for secrets then. With `watched`, a server that dies meanwhile is started again.
     """
@@ -143,6 +141,9 @@ async def serving(
         database = Database.embedded(server)
         ensure_key(settings)
         if migrated:
+            from ostinato._core.engine.schema import install
+            from ostinato._faces.cli.frame.schema import app_components
+
             days = settings.retention_days
             await install(database.admin_url, app_components(cli.apps), retention_days=days)
         yield database
@@ -153,13 +154,13 @@ async def serving(
 
 
 def named(url: str) -> str:
-    """The name of the database of a URL, without its secrets."""
+    """Return the name of the database of a URL, without its secrets."""
     given = conninfo_to_dict(conninfo(url))
     return f"{given.get('dbname', 'the default database')} at {given.get('host', 'the local server')}"
 
 
 def data_folder(settings: Settings) -> Path:
-    """The folder of the embedded database."""
+    """Return the folder of the embedded database."""
     return Path(settings.data_dir).expanduser().resolve()
 
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 import psycopg
 import typer
@@ -33,9 +33,11 @@ from ostinato._core.base import settings as base_settings
 from ostinato._core.base.errors import InvalidInput, OstinatoError
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.sqlstate import translate
-from ostinato._core.runtime.handlers.app import App
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.frame.output import Output
+
+if TYPE_CHECKING:  # most commands need no application
+    from ostinato._core.runtime.handlers.app import App
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -47,7 +49,7 @@ EPILOG = "Options of all commands (--json, --data-dir, …): see `ostinato --hel
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "json": (bool, typer.Option("--json", help="Answer in JSON, on stdout.")),
     "data_dir": (str, typer.Option(metavar="FOLDER", help="Folder of the embedded database.")),
-    "database_url": (str, typer.Option(metavar="URL", help="PostgreSQL 15 to 18, instead of it.")),
+    "database_url": (str, typer.Option(metavar="URL", help="A PostgreSQL 15 to 18, instead of the embedded one.")),
     "config": (Path, typer.Option(metavar="FILE", help="Settings; else ostinato.toml, if there.")),
     "app": (
         list[str],
@@ -101,7 +103,7 @@ class Cli:
         return self.actor or os_user(), self.reason
 
     @cached_property
-    def apps(self) -> list[App]:
+    def apps(self) -> "list[App]":
         """The applications of this call: those that are installed, and those named with --app."""
         return load_apps([INSTALLED, *self.app])
 
@@ -111,7 +113,7 @@ class Cli:
         return self.settings_with()
 
     def settings_with(self, **flags: object) -> Settings:
-        """The settings with some flags of the command itself; None means not given."""
+        """Return the settings with some flags of the command itself; None means not given."""
         if self.data_dir is not None and self.database_url is not None:
             raise InvalidInput("--data-dir and --database-url name two different databases", hint="Give one of them.")
         named = {"data_dir": self.data_dir, "database_url": self.database_url}
@@ -127,7 +129,7 @@ class Cli:
         return loaded
 
     def try_(self, *words: str) -> str:
-        """A command to try next, as it must be typed here."""
+        """Return a command to try next, as it must be typed here."""
         folder = [] if self.data_dir is None else ["--data-dir", self.data_dir]
         return " ".join([program(), *words, *(shlex.quote(word) for word in folder)])
 
@@ -156,7 +158,7 @@ def _refuse_password(url: str | None) -> None:
 
 
 def group(parent: typer.Typer, name: str, about: str) -> typer.Typer:
-    """A group of commands below another."""
+    """Return a group of commands below another."""
     made = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode="markdown", context_settings=HELP)
     parent.add_typer(made, name=name, help=about)
     return made
@@ -187,7 +189,7 @@ def callback(app: typer.Typer, function: F) -> None:
 
 
 def _adapted(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as Typer sees it: with the shared options beside its own."""
+    """Return the function as Typer sees it: with the shared options beside its own."""
     own = list(inspect.signature(function, eval_str=True).parameters.values())
     takes_cli = bool(own) and own[0].annotation is Cli
 
@@ -246,7 +248,7 @@ def _made(given: dict[str, Any]) -> Cli:
 
 
 def os_user() -> str:
-    """The user of the operating system, and this machine: `ann@host`."""
+    """Return the user of the operating system, and this machine: `ann@host`."""
     number = os.getuid()  # not the environment, which anybody can set
     try:
         name = pwd.getpwuid(number).pw_name
@@ -256,7 +258,7 @@ def os_user() -> str:
 
 
 def own_version() -> str:
-    """The version of Ostinato."""
+    """Return the version of Ostinato."""
     try:
         return metadata.version("ostinato")
     except metadata.PackageNotFoundError:
@@ -264,7 +266,7 @@ def own_version() -> str:
 
 
 def program() -> str:
-    """How this program was called, so that examples can be copied."""
+    """Return how this program was called, so that examples can be copied."""
     if shutil.which("ostinato"):
         return "ostinato"
     called = Path(sys.argv[0])

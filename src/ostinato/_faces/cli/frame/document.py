@@ -28,12 +28,12 @@ def keep_json_raw(conn: AsyncConnection[Any]) -> None:
 
 
 def parsed(value: object) -> Any:  # noqa: ANN401 - whatever the JSON holds
-    """A value for people to read: raw text is parsed."""
+    """Return a value for people to read: raw text is parsed."""
     return json.loads(value) if isinstance(value, Raw) else value
 
 
 def fields_of(value: object) -> Mapping[Any, object]:
-    """The fields of a row, by name."""
+    """Return the fields of a row, by name."""
     if isinstance(value, Mapping):
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -42,7 +42,7 @@ def fields_of(value: object) -> Mapping[Any, object]:
 
 
 def to_json(value: object, *, indent: int | None = None) -> str:
-    """The value as one JSON document."""
+    """Return the value as one JSON document."""
     mark = secrets.token_hex(8)  # no text in the document can look like it
     kept: list[Raw] = []
     text = json.dumps(_plain(value, mark, kept), ensure_ascii=False, indent=indent)
@@ -50,7 +50,7 @@ def to_json(value: object, *, indent: int | None = None) -> str:
 
 
 def _plain(value: object, mark: str, kept: list[Raw]) -> object:
-    """The value as json.dumps takes it; raw text leaves a mark that is replaced afterwards."""
+    """Return the value as json.dumps takes it; raw text leaves a mark that is replaced afterwards."""
     if isinstance(value, Raw):
         kept.append(value)
         return f"{mark}-{len(kept) - 1}"

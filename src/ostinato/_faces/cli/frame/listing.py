@@ -36,7 +36,7 @@ class Columns:
         self._made = made
 
     def table(self, found: Sequence[object], now: datetime) -> Table:
-        """The rows in the house style."""
+        """Return the rows in the house style."""
         shown = table(*self._fields, right=self._right)
         for row in found:
             values = (
@@ -77,7 +77,7 @@ def paged(
 
 
 def details(facts: Mapping[str, object], now: datetime) -> Table:
-    """What there is to know about one thing; what is not known, or empty, is left out."""
+    """Return what there is to know about one thing; what is not known, or empty, is left out."""
     shown = grid()
     for label, value in facts.items():
         if cell := _cell(value, now):
@@ -86,7 +86,7 @@ def details(facts: Mapping[str, object], now: datetime) -> Table:
 
 
 def _cell(value: object, now: datetime) -> Text:
-    """A value as people read it: a time by its age, several values with commas."""
+    """Return a value as people read it: a time by its age, several values with commas."""
     if isinstance(value, Text):
         return value
     if isinstance(value, datetime):

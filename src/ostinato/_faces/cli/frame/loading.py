@@ -8,24 +8,35 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ostinato._core.base.errors import NotConfigured
-from ostinato._core.runtime.handlers.app import App
-from ostinato._core.runtime.installed import absent_apps, installed_apps
+
+if TYPE_CHECKING:  # imported when an application is loaded: most commands load none
+    from ostinato._core.runtime.handlers.app import App
 
 DEFAULT_NAME = "app"
 INSTALLED = "installed"
 """All installed applications, where the path of one is expected."""
 
 
-def load_apps(paths: Iterable[str]) -> list[App]:
-    """The apps of all paths, each once."""
-    apps = (installed_apps() if path == INSTALLED else (load_app(path),) for path in paths)
+def load_apps(paths: Iterable[str]) -> "list[App]":
+    """Return the apps of all paths, each once."""
+    apps = (_installed() if path == INSTALLED else (load_app(path),) for path in paths)
     return list(dict.fromkeys(app for several in apps for app in several))
 
 
-def load_app(path: str) -> App:
-    """The app that `package.module:name` names; the working directory is searched first."""
+def _installed() -> "tuple[App, ...]":
+    from ostinato._core.runtime.installed import installed_apps
+
+    return installed_apps()
+
+
+def load_app(path: str) -> "App":
+    """Return the app that `package.module:name` names; the working directory is searched first."""
+    from ostinato._core.runtime.handlers.app import App
+    from ostinato._core.runtime.installed import absent_apps
+
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)

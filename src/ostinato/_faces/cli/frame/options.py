@@ -9,17 +9,17 @@ _ID = re.compile(r"[0-9]{1,18}")
 
 
 def option(metavar: str, about: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 - as Typer
-    """An option with a value; without `names` it is called as its parameter is."""
+    """Return an option with a value; without `names` it is called as its parameter is."""
     return typer.Option(*names, metavar=metavar, help=about, **more)
 
 
 def flag(about: str, *names: str) -> Any:  # noqa: ANN401 - as Typer
-    """An option without a value."""
+    """Return an option without a value."""
     return typer.Option(*names, help=about)
 
 
 def argument(metavar: str, about: str, **more: Any) -> Any:  # noqa: ANN401 - as Typer
-    """An argument, by its place."""
+    """Return an argument, by its place."""
     return typer.Argument(metavar=metavar, help=about, **more)
 
 

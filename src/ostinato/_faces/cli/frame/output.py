@@ -1,4 +1,4 @@
-"""The output of a command: data on stdout, everything else on stderr.
+"""Writes the output of a command: data on stdout, everything else on stderr.
 
 For people there are tables, colours and a spinner while something takes long; on a pipe the same
 text is plain. With --json stdout carries JSON and nothing else: one document, or one line per
@@ -20,8 +20,9 @@ from rich.text import Text
 from ostinato._core.base.errors import InvalidInput, OstinatoError
 from ostinato._core.base.redact import redact, redact_value
 from ostinato._faces.cli.frame.document import to_json
+from ostinato._faces.cli.frame.fitting import Fitting
 
-# A pipe has no width; a table cut at 80 columns would lose what the next program needs.
+# A pipe has no width; for the next program a row is best in one line.
 PIPE_WIDTH = 400
 CONTROLS = {code: "�" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
@@ -62,7 +63,7 @@ class Output:
             _print(self._out, part)
 
     def event(self, value: object) -> None:
-        """With --json, write one line about what just happened; for people, nothing."""
+        """Write one line about what just happened with --json; for people, nothing."""
         if self.json:
             self._line(to_json(value))
 
@@ -131,7 +132,7 @@ class Output:
 
 
 def error_document(error: OstinatoError) -> dict[str, object]:
-    """An error as programs get it."""
+    """Return an error as programs get it."""
     shown = {
         "code": error.code,
         "message": redact(error.message),
@@ -142,15 +143,15 @@ def error_document(error: OstinatoError) -> dict[str, object]:
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """An empty table in the house style; the columns in `right` hold numbers."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    """Return an empty table in the house style; the columns in `right` hold numbers."""
+    made = Fitting(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return made
 
 
 def grid() -> Table:
-    """An empty grid of names and values."""
+    """Return an empty grid of names and values."""
     made = Table.grid(padding=(0, 2))
     made.add_column(style="dim")
     made.add_column(overflow="fold")

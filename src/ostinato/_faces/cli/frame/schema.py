@@ -9,10 +9,10 @@ from ostinato._core.runtime.named import named
 
 
 def app_components(apps: Iterable[App]) -> tuple[Component, ...]:
-    """The schemas of some applications."""
+    """Return the schemas of some applications."""
     return tuple(named(app.sql, Component) for app in apps if app.sql is not None)
 
 
 def components(apps: Iterable[App]) -> tuple[Component, ...]:
-    """All of them, the engine's first."""
+    """Return all of them, the engine's first."""
     return (ENGINE, *app_components(apps))

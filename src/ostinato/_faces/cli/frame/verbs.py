@@ -1,4 +1,4 @@
-"""The simple commands of a noun as rows of a table: one engine call, one sentence, one document.
+"""Makes the simple commands of a noun from rows of a table: one engine call, one sentence, one document.
 
     QUEUE = Noun("queue", Name)
 
@@ -58,26 +58,31 @@ class Noun(NamedTuple):
         result: str | None = None,
         rings: str | None = None,
         takes: Options = NONE,
+        doubt: Callable[..., Awaitable[str | None]] | None = None,
     ) -> Function:
-        """A command that does `act(conn, name, …)`, and then shows its sentence and document.
+        """Return a command that does `act(conn, name, …)`, and then shows its sentence and document.
 
         `said` is the sentence, or makes it of what `act` returned; `result` names the field of the
-        document for that. `rings` is the queue whose idle workers look at once.
+        document for that. `rings` is the queue whose idle workers look at once. `doubt(conn, name)`
+        is asked first: a sentence that it returns is a warning, because the name may be misspelt.
         """
         argument = self.called or self.word
 
-        async def acted(conn: AsyncConnection[Any], name: str, values: dict[str, Any]) -> object:
+        async def acted(conn: AsyncConnection[Any], name: str, values: dict[str, Any]) -> tuple[object, str | None]:
+            warning = None if doubt is None else await doubt(conn, name)
             returned = await act(conn, name, **values)
             if rings is not None:
                 await queues.ring(conn, rings.replace("{name}", name))
-            return returned
+            return returned, warning
 
         def run(cli: Cli, **values: Any) -> None:  # noqa: ANN401 - as Typer read them
             name = values.pop(argument)
-            returned = attach.ask(cli, acted, name, values)
+            returned, warning = attach.ask(cli, acted, name, values)
             sentence = said if isinstance(said, str) else said(returned)
             document = {self.word: name, **answer, **({result: returned} if result else {})}
             cli.out.show(document, sentence.replace("{name}", name))
+            if warning:
+                cli.out.warn(warning)
 
         own = {"cli": (Cli, Parameter.empty), argument: (self.name, Parameter.empty)}
         run.__signature__ = Signature(  # type: ignore[attr-defined]  # what Typer reads
@@ -91,7 +96,7 @@ class Noun(NamedTuple):
 
 
 def commands(*functions: Function | tuple[str, Function]) -> Callable[[typer.Typer], None]:
-    """What adds commands to a group: each called as its function, or as the word before it."""
+    """Return what adds commands to a group: each called as its function, or as the word before it."""
 
     def register(app: typer.Typer) -> None:
         for each in functions:

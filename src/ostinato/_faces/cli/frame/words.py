@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from rich.text import Text
@@ -26,12 +27,12 @@ NONE = "none"
 
 
 def counted(count: int, noun: str) -> str:
-    """A number with its noun: 1 job, 2 jobs."""
+    """Return a number with its noun: 1 job, 2 jobs."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def span(length: float) -> str:
-    """A length of time, in its two largest units."""
+    """Return a length of time, in its two largest units."""
     whole = int(length)
     if length < 10:  # noqa: PLR2004 - below ten a tenth matters
         return f"{length:.1f} s"
@@ -45,7 +46,7 @@ def span(length: float) -> str:
 
 
 def age(at: datetime | None, now: datetime) -> str:
-    """How long ago something was, or in how long it will be."""
+    """Return how long ago something was, or in how long it will be."""
     if at is None:
         return ""
     passed = (now - at).total_seconds()
@@ -53,12 +54,12 @@ def age(at: datetime | None, now: datetime) -> str:
 
 
 def state(name: str | None) -> Text:
-    """The state of a job in its colour."""
+    """Return the state of a job in its colour."""
     return Text(name or "", style=COLOURS.get(name or "", ""))
 
 
 def limits(queue: QueueSummary) -> str:
-    """The limits of a queue in one line."""
+    """Return the limits of a queue in one line."""
     parts = []
     for concurrency, count, window, whose in (
         (queue.concurrency, queue.rate_count, queue.rate_seconds, ""),
@@ -72,7 +73,7 @@ def limits(queue: QueueSummary) -> str:
 
 
 def seconds(text: str, what: str) -> float:
-    """A length of time from the command line: 90, 90s, 5m, 2h, 1d."""
+    """Return a length of time from the command line: 90, 90s, 5m, 2h, 1d."""
     found = SPAN.fullmatch(text.strip())
     if found is None:
         raise InvalidInput(f"{what}: {text!r} is no length of time", hint="Write 90, 5m, 2h or 1d.")
@@ -80,7 +81,7 @@ def seconds(text: str, what: str) -> float:
 
 
 def moment(text: str, what: str) -> datetime:
-    """A point in time from the command line, in ISO 8601 with its zone."""
+    """Return a point in time from the command line, in ISO 8601 with its zone."""
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -91,14 +92,14 @@ def moment(text: str, what: str) -> datetime:
 
 
 def past(text: str, what: str, now: datetime) -> datetime:
-    """A point in time from the command line: in ISO 8601, or as a length of time before now."""
+    """Return a point in time from the command line: in ISO 8601, or as a length of time before now."""
     if SPAN.fullmatch(text.strip()):
         return now - timedelta(seconds=seconds(text, what))
     return moment(text, what)
 
 
 def limit(text: str, what: str) -> int | None:
-    """A limit from the command line: a number from 1 on, or `none`."""
+    """Return a limit from the command line: a number from 1 on, or `none`."""
     if text == NONE:
         return None
     if not text.isdecimal() or not 1 <= int(text) <= MOST:
@@ -108,7 +109,7 @@ def limit(text: str, what: str) -> int | None:
 
 
 def rate(text: str, what: str) -> Rate | None:
-    """A rate from the command line: 100/m, 5/s, 10/90s, or `none`."""
+    """Return a rate from the command line: 100/m, 5/s, 10/90s, or `none`."""
     if text == NONE:
         return None
     count, slash, window = text.partition("/")
@@ -121,10 +122,11 @@ def rate(text: str, what: str) -> Rate | None:
     return Rate(int(count), length)
 
 
-def named_args(words: list[str]) -> Raw:
-    """A job's arguments from the command line: one JSON object, or name=value pairs.
+def named_args(words: list[str], *, texts: Collection[str] = ()) -> Raw:
+    """Return a job's arguments from the command line: one JSON object, or name=value pairs.
 
-    Numbers keep every digit: the text of a value is passed on as it was written.
+    Numbers keep every digit: the text of a value is passed on as it was written. The values of
+    `texts` are text, whatever they read as.
     """
     if len(words) == 1 and words[0].lstrip().startswith(("{", "[")):
         try:
@@ -140,7 +142,7 @@ def named_args(words: list[str]) -> Raw:
             twice = f"{name!r} is given twice" if name in pairs else f"{word!r} is no argument"
             hint = "Write name=value pairs, or one JSON object."
             raise InvalidInput(twice, hint=hint)
-        pairs[name] = text if _is_json(text) else json.dumps(text, ensure_ascii=False)
+        pairs[name] = text if name not in texts and _is_json(text) else json.dumps(text, ensure_ascii=False)
     inner = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {pairs[name]}" for name in pairs)
     return Raw(f"{{{inner}}}")
 

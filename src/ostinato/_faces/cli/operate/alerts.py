@@ -115,7 +115,7 @@ def dashboard(cli: Cli) -> None:
 
 
 def board(apps: Sequence[App]) -> str:
-    """The dashboard of the engine and of some apps, each of which has a row of its own."""
+    """Return the dashboard of the engine and of some apps, each of which has a row of its own."""
     figures = figures_of(apps)
     theirs = [metric for each in figures.values() for metric in each.metrics]
     rows = [(name.capitalize(), (f"ostinato_{name}_",)) for name in figures]
@@ -123,7 +123,7 @@ def board(apps: Sequence[App]) -> str:
 
 
 def declared(apps: Sequence[App]) -> list[Alert]:
-    """The alerts of the engine and of some apps."""
+    """Return the alerts of the engine and of some apps."""
     return [*ENGINE_ALERTS, *(alert for app in apps for alert in app.alerts)]
 
 

@@ -335,7 +335,7 @@ def kinds(rows: list[Row]) -> Finding:
     if not rows:
         return Finding("kinds", "ok", "every kind that waits has a worker")
     named = ", ".join(f"{row['kind']} in queue {row['queue']} ({row['jobs']})" for row in rows[:5])
-    hint = "Start a worker whose app declares them, or cancel their jobs: ostinato jobs list"
+    hint = "Start a worker whose app declares them, give them an alias, or rename them: ostinato jobs rekind"
     return Finding("kinds", "warn", f"nobody runs {named}", hint, {"kinds": rows})
 
 

@@ -202,7 +202,7 @@ def _psql(database: Database, url: str, args: list[str]) -> int:
 
 
 def _without_password(url: str) -> tuple[str, bool]:
-    """The address as a URL that every driver reads, and whether it had a password."""
+    """Return the address as a URL that every driver reads, and whether it had a password."""
     given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     has_password = bool(given.pop("password", ""))
     user, name, host = (quote(given.pop(part, ""), safe="") for part in ("user", "dbname", "host"))

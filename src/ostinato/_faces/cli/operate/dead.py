@@ -77,8 +77,7 @@ def redrive(
     filters = DeadLetterFilter(queue=queue, kind=kind, tenant_id=tenant, signature=signature)
     if not (jobs or every or any(filters.values())):
         raise InvalidInput(
-            "nothing says which dead letters to redrive",
-            hint="Name jobs, give --queue, --kind, --tenant or --signature, or say --all.",
+            "no dead letters are chosen", hint="Name jobs, give --queue, --kind, --tenant or --signature, or say --all."
         )
 
     async def work(conn: AsyncConnection[Any]) -> dict[str, int]:

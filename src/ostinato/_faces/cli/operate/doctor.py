@@ -1,11 +1,12 @@
 """`ostinato doctor` checks the installation, and says what to do about each fault."""
 
+import asyncio
 import os
 import platform
 import shutil
 import time
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
 import psycopg
 import typer
@@ -19,32 +20,49 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate, pool
 from ostinato._core.db.roles import login
 from ostinato._core.db.sqlfile import statement
-from ostinato._core.engine import inspect, machines
+from ostinato._core.engine import backups, clock, inspect, machines
 from ostinato._core.engine.workers import CONTRACT
+from ostinato._core.runtime.brokers.broker import away, place
+from ostinato._core.runtime.brokers.kinds import ADDRESSES
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.installed import absent_apps, check_settings
 from ostinato._core.runtime.observe import checkup
 from ostinato._core.runtime.sealing import survey
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, own_version
+from ostinato._faces.cli.frame.options import option
 from ostinato._faces.cli.frame.output import table
 from ostinato._faces.cli.frame.schema import components
 from ostinato._faces.cli.frame.verbs import commands
-from ostinato._faces.cli.operate import checks, zones
+from ostinato._faces.cli.operate import backup_checks, checks, zones
+from ostinato._faces.cli.operate import plan as sizing
 from ostinato._faces.cli.operate.checks import Finding
 
+BROKER_SECONDS = 8.0
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 Connection = AsyncConnection[Any]
 
 
-def doctor(cli: Cli) -> None:
+def doctor(
+    cli: Cli,
+    *,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Compute what a load takes instead; no database is asked.")
+    ] = False,
+    rate: Annotated[float, option("N", "With --plan: jobs a second.", min=0.001)] = 1000,
+    run_seconds: Annotated[float, option("N", "With --plan: how long a job runs.", min=0)] = 0.05,
+    args_bytes: Annotated[int, option("N", "With --plan: bytes of arguments and result.", min=0)] = 100,
+) -> None:
     """Check the database, its settings, roles, clock and schema, and say how to fix each.
 
     Exit code 1 when something fails; warnings do not count.
 
     Example: `ostinato doctor`
     """
+    if plan:
+        _plan(cli, rate, run_seconds, args_bytes)
+        return
     found = attach.run(_examine(cli))
     failures = any(finding.level == "fail" for finding in found)
     shown = table("", "check", "finding")
@@ -54,6 +72,20 @@ def doctor(cli: Cli) -> None:
     cli.out.show({"healthy": not failures, "counts": counts, "findings": found}, shown)
     if failures:
         raise typer.Exit(1)
+
+
+def _plan(cli: Cli, rate: float, run_seconds: float, args_bytes: int) -> None:
+    settings = cli.settings
+    load = sizing.Load(
+        rate, run_seconds, args_bytes, settings.concurrency, settings.handler_connections, settings.retention_days
+    )
+    figures = sizing.plan(load)
+    shown = table("for", "it takes", "how it is computed")
+    for figure in figures:
+        shown.add_row(figure.name, sizing.shown(figure), figure.how)
+    cli.out.show({"load": load, "figures": figures}, shown)
+    cli.out.note(f"For {rate:,g} jobs a second of {run_seconds:g} s, with the settings found here.")
+    cli.out.note(f"Measured constants; to print yours, in a clone: {sizing.FOOTPRINT}; {sizing.BENCH}.")
 
 
 def _sentence(finding: Finding) -> Text:
@@ -80,7 +112,30 @@ async def _examine(cli: Cli) -> list[Finding]:
     if cli.settings.database_url is None and attach.data_folder(cli.settings).is_dir():
         folder = attach.data_folder(cli.settings)
         found.append(checks.disk(shutil.disk_usage(folder).free, str(folder)))
-    return [*found, *await _applications(cli)]
+    return [*found, *await _brokers(cli), *await _applications(cli)]
+
+
+async def _brokers(cli: Cli) -> list[Finding]:
+    """Connect to each broker that is configured, or that an application needs."""
+    found = []
+    try:
+        needed = {kind for app in cli.apps for kind in app.brokers}
+    except OstinatoError:
+        needed = set()  # an application that cannot be imported has a finding of its own
+    for kind, address in ADDRESSES.items():
+        url: str | None = getattr(cli.settings, f"{kind}_url")
+        if url is None and kind not in needed:
+            continue
+        try:
+            async with asyncio.timeout(BROKER_SECONDS):
+                await (await address.publisher(cli.settings)).close()
+        except OstinatoError as error:
+            found.append(checks.failed(kind, error))
+        except TimeoutError:
+            found.append(checks.failed(kind, away(kind, url or "", TimeoutError("no answer in time"))))
+        else:
+            found.append(checks.Finding(kind, "ok", f"answers at {place(url or '')}"))
+    return found
 
 
 async def _applications(cli: Cli) -> list[Finding]:
@@ -119,7 +174,7 @@ async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding
 
 
 def _links(database: Database) -> list[tuple[str, str, str]]:
-    """Each way to the database: the setting, the host, and what it asks of TLS."""
+    """Return each way to the database: the setting, the host, and what it asks of TLS."""
     urls = {
         "OSTINATO_DATABASE_URL": database.url,
         "OSTINATO_ADMIN_URL": database.admin_url,
@@ -178,6 +233,7 @@ async def _engine(conn: Connection, settings: Settings) -> AsyncIterator[Finding
     yield checks.kinds(await _ask(conn, "unrun_kinds"))
     oldest = await _ask(conn, "oldest_transaction")
     yield checks.transactions(oldest[0] if oldest else None, stats.xmin_age)
+    yield backup_checks.backups(await backups.list_backups(conn), await clock.now(conn))
 
 
 async def _ask(conn: Connection, name: str) -> list[dict[str, Any]]:

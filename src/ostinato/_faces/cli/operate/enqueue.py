@@ -10,10 +10,11 @@ from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.db.pool import transaction
-from ostinato._core.engine import audit, clock, inspect, jobs, queues
+from ostinato._core.engine import audit, clock, inspect, jobs, queues, workers
 from ostinato._core.engine.inspect import JobDetails, Reason
 from ostinato._core.engine.jobs import NewJob, Unique
 from ostinato._faces.cli.frame import attach, words
+from ostinato._faces.cli.frame.arguments import fitted
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.document import parsed
 from ostinato._faces.cli.frame.loading import load_app
@@ -80,11 +81,11 @@ def enqueue(
     if app is not None:
         job = _checked(job, app)
     delay = None if in_ is None else words.seconds(in_, "--in")
-    _tell(cli, attach.ask(cli, _add, job, delay, closed=closed))
+    _tell(cli, attach.ask(cli, _add, job, delay, closed=closed, given=None if app is not None else args))
 
 
 def _checked(job: NewJob, path: str) -> NewJob:
-    """The job with its arguments as the handler's type hints want them."""
+    """Return the job with its arguments as the handler's type hints want them."""
     kind = load_app(path)[job.kind]
     values = parsed(job.args)
     if not isinstance(values, dict):
@@ -98,7 +99,13 @@ def _checked(job: NewJob, path: str) -> NewJob:
     )
 
 
-async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None, *, closed: bool) -> Added:
+async def _add(
+    conn: AsyncConnection[Any], job: NewJob, delay: float | None, *, closed: bool, given: list[str] | None
+) -> Added:
+    """Add a job; `given` are its arguments as they were typed, unless an app has checked them."""
+    schema = parsed(await workers.kind_schema(conn, job.kind)) if given is not None else None
+    if given is not None and schema:
+        job = replace(job, args=fitted(job.kind, given, schema))
     if job.tenant_id is not None and not closed:
         await jobs.check_open_kind(conn, job.kind, job.queue)
     began = await clock.now(conn)

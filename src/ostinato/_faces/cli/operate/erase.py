@@ -41,7 +41,7 @@ def erase(
     """
     name = sys.stdin.readline().strip() if subject == "-" else subject
     if not name:
-        raise InvalidInput("nobody is named", hint="Write the subject, or send it on stdin.")
+        raise InvalidInput("no subject is given", hint="Write the subject, or send it on stdin.")
     seconds = words.seconds(wait, "--wait")
 
     async def work(conn: AsyncConnection[Any]) -> Certificate | None:

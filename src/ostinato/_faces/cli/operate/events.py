@@ -67,7 +67,7 @@ def list_(
 
 
 def show(cli: Cli, event: Annotated[int, typer.Argument(metavar="EVENT", min=0, help="The event's id.")]) -> None:
-    """Everything about one event, and its jobs that are not over.
+    """Show everything about one event, and its jobs that are not over.
 
     Example: `ostinato events show 3180000000001`
     """
@@ -126,7 +126,7 @@ def pause(cli: Cli, subscription: Name) -> None:
 
 
 def resume(cli: Cli, subscription: Name) -> None:
-    """Let deliveries go on.
+    """Resume deliveries.
 
     Example: `ostinato events resume billing.send_receipt`
     """
@@ -153,7 +153,7 @@ def replay(
     Example: `ostinato events replay billing.send_receipt --since 2026-03-01T09:00:00Z`
     """
     if (position is None) == (since is None):
-        raise InvalidInput("nothing says from where to replay", hint="Give --from POSITION or --since TIME.")
+        raise InvalidInput("the start of the replay is not given", hint="Give --from POSITION or --since TIME.")
     place: int | datetime = position or words.moment(since or "", "--since")
 
     async def work() -> dict[str, int]:
@@ -179,7 +179,7 @@ def buried(
     before: Annotated[int | None, typer.Option(metavar="JOB", help="The next page: only older than this job.")] = None,
     most: Most = 50,
 ) -> None:
-    """Buried events: the dead letters of subscriptions, and why they are.
+    """List buried events: the dead letters of subscriptions, and why they are.
 
     Example: `ostinato events buried --subscription billing.send_receipt`
     """
@@ -288,7 +288,7 @@ def register(app: typer.Typer) -> None:
 
 def _chosen(positions: list[int], *, every: bool) -> list[int] | None:
     if bool(positions) == every:
-        raise InvalidInput("nothing says which buried events", hint="Name positions, or say --all.")
+        raise InvalidInput("name buried events or all of them, one of the two", hint="Name positions, or say --all.")
     return list(positions) or None
 
 

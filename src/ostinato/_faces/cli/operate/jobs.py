@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 
 from ostinato._core.base.errors import OstinatoError
 from ostinato._core.engine import audit, inspect, queues
+from ostinato._core.engine import children as engine_children
 from ostinato._core.engine import jobs as engine_jobs
 from ostinato._core.engine import steps as engine_steps
 from ostinato._core.engine.audit import Entry
@@ -125,6 +126,40 @@ def cancel(
     _each(cli, jobs, stop, "is cancelled; it was", others=NOT_CANCELLED)
 
 
+def rekind(
+    cli: Cli,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The name that the jobs have.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="A kind that a worker has declared.")],
+) -> None:
+    """Rename the waiting and dead jobs of a kind, and its schedules, for all tenants.
+
+    An alias in the code does the same without touching them: `@app.job(aliases=("OLD",))`.
+
+    Example: `ostinato jobs rekind billing.old_name billing.send_invoice`
+    """
+
+    async def work(conn: AsyncConnection[Any]) -> int:
+        total = count = await engine_jobs.rekind(conn, old, new)
+        while count:
+            count = await engine_jobs.rekind(conn, old, new)
+            total += count
+        await queues.ring(conn, ANY_QUEUE)
+        return total
+
+    count = attach.ask(cli, work)
+    cli.out.show({"old": old, "new": new, "renamed": count}, f"{count} jobs of {old} are {new} now")
+
+
+def children(cli: Cli, job: JobId) -> None:
+    """Show the groups of children that a job spawned, with how many of them have ended.
+
+    Example: `ostinato jobs children 3190000000042`
+    """
+    found = attach.ask_at(cli, engine_children.groups, job_id=job)
+    columns = Columns("group=group_id> | step=position> | kind | total> | done> | failed> | cancelled> | state")
+    paged(cli, "groups", found, columns, empty="It has no children.", most=len(found[0]) + 1)
+
+
 Seen = tuple[JobDetails, list[Attempt], list[Step], list[Entry]]
 
 
@@ -167,4 +202,4 @@ def _each(
         raise typer.Exit(failures[0].exit_code)
 
 
-register = commands(list_, show, retry, restart, cancel)
+register = commands(list_, show, children, retry, restart, cancel, rekind)

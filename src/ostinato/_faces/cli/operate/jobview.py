@@ -15,7 +15,7 @@ LONGEST_ERROR = 80
 
 
 def latest(job: JobSummary, now: datetime) -> Text:
-    """The news about a job, in a few words: when it runs, when it ended, what went wrong."""
+    """Return the news about a job, in a few words: when it runs, when it ended, what went wrong."""
     fault = (job.error or "").partition("\n")[0]
     if len(fault) > LONGEST_ERROR:
         fault = f"{fault[: LONGEST_ERROR - 1]}…"
@@ -29,7 +29,7 @@ def latest(job: JobSummary, now: datetime) -> Text:
 
 
 def error(fault: dict[str, Any]) -> list[Text]:
-    """The last error of a job, with its traceback."""
+    """Return the last error of a job, with its traceback."""
     return [
         Text(_summary(fault), style="bold red"),
         *([Text(str(fault["traceback"]).rstrip(), style="dim")] if fault.get("traceback") else []),
@@ -37,7 +37,7 @@ def error(fault: dict[str, Any]) -> list[Text]:
 
 
 def facts(job: JobDetails, now: datetime) -> dict[str, object]:
-    """What there is to know about a job."""
+    """Return what there is to know about a job."""
     most = f" of {job.max_attempts}" if job.max_attempts is not None else ""
     counts = [f"{job.failures} failed{most}" if job.failures else ""]
     counts.append(f"{job.crashes} lost its worker" if job.crashes else "")

@@ -118,7 +118,7 @@ def _show_new(cli: Cli, made: Created, now: datetime, beside: str = "") -> None:
 
 
 def _document(key: Key) -> dict[str, object]:
-    """A key for programs: as it is, with the state that people see."""
+    """Return a key for programs: as it is, with the state that people see."""
     return {str(name): value for name, value in fields_of(key).items()} | {"state": key.state}
 
 

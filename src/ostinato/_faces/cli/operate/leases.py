@@ -31,7 +31,7 @@ def list_(
     *,
     prefix: Annotated[str, option("TEXT", "Only names that begin so.")] = "",
     tenant: Tenant = None,
-    most: Annotated[int, option("N", "At most so many.")] = 100,
+    most: Annotated[int, option("N", "At most this many.")] = 100,
 ) -> None:
     """List leases: who holds what, since when and until when.
 

@@ -1,5 +1,6 @@
 """`ostinato queues …` lists queues, and pauses, resumes or limits one."""
 
+import difflib
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
@@ -68,6 +69,16 @@ async def _limited(conn: AsyncConnection[Any], name: str, given: dict[str, Any])
     return next(line for line in await inspect.list_queues(conn) if line.name == name)
 
 
+async def _unknown(conn: AsyncConnection[Any], name: str) -> str | None:
+    """Return what to say of a queue that no job, worker or limit has ever named."""
+    known = sorted(line.name for line in await inspect.list_queues(conn))
+    if name in known:
+        return None
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else "`ostinato queues list` shows those that are known"
+    return f"nobody knows a queue {name}: no job, worker or limit names it; {hint}"
+
+
 def _limits(now: QueueSummary) -> Queue:
     return Queue(
         now.name,
@@ -110,6 +121,7 @@ register = commands(
         example="ostinato queues pause mail",
         said="queue {name} is paused",
         answer={"paused": True},
+        doubt=_unknown,
     ),
     QUEUE.verb(
         "resume",
@@ -119,6 +131,7 @@ register = commands(
         said="queue {name} is open",
         answer={"paused": False},
         rings="{name}",
+        doubt=_unknown,
     ),
     limit,
 )

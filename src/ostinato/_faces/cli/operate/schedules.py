@@ -50,7 +50,7 @@ def list_(
     tenant: Tenant = None,
     key: Annotated[str | None, option("KEY", "Of this entity.")] = None,
     kind: Annotated[str | None, option("KIND", "Of this kind of job.")] = None,
-    most: Annotated[int, option("N", "At most so many.", min=1)] = 50,
+    most: Annotated[int, option("N", "At most this many.", min=1)] = 50,
 ) -> None:
     """List schedules: their rules, and when each fires next.
 
@@ -103,10 +103,10 @@ def create(
     gap: GapOption = None,
     overlap: OverlapOption = None,
     key: Annotated[str | None, option("KEY", "The entity it is for.")] = None,
-    queue: Annotated[str | None, option("NAME", "Not the kind's own.")] = None,
+    queue: Annotated[str | None, option("NAME", "Instead of the kind's own.")] = None,
     priority: Annotated[int | None, option("N", "Lower runs first.", min=-32768, max=32767)] = None,
     catch_up: Annotated[CatchUp, typer.Option(help="Which of the slots that an outage missed fire after it.")] = "last",
-    jitter: Annotated[str, option("TIME", "Fire up to so much later: 90, 5m.")] = "0",
+    jitter: Annotated[str, option("TIME", "Spread the fires by up to this time: 90, 5m.")] = "0",
     tenant: Tenant = None,
 ) -> None:
     """Create a schedule, or change the one with this name.
@@ -139,7 +139,7 @@ def next_(
     cli: Cli,
     *,
     name: Annotated[str | None, argument("NAME", "Of a schedule; or give a rule.")] = None,
-    number: Annotated[int, typer.Option("--number", "-n", min=1, max=1000, help="So many.")] = 5,
+    number: Annotated[int, typer.Option("--number", "-n", min=1, max=1000, help="How many to show.")] = 5,
     after: Annotated[str | None, option("ISO", "Those after a time: 2026-03-28T00:00:00Z.")] = None,
     cron: Cron = None,
     at_time: Daily = None,

@@ -106,7 +106,7 @@ def rotate(cli: Cli) -> None:
 
 
 def source(cli: Cli) -> str:
-    """Where the keys come from."""
+    """Return where the keys come from."""
     return "OSTINATO_SECRET_KEY" if cli.settings.secret_key is not None else str(vaults.key_path(cli.settings))
 
 

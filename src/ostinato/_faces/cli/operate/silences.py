@@ -40,9 +40,9 @@ def silence(
     Example: `ostinato alerts silence ostinato.queue_age --for 2h --reason "the import runs"`
     """
     if (lasting is None) == (until is None):
-        raise InvalidInput("how long is not clear", hint="Give one of --for and --until.")
+        raise InvalidInput("the end of the silence is not given, or given twice", hint="Give one of --for and --until.")
     if cli.reason is None:
-        raise InvalidInput(f"why {alert} is silenced is not said", hint='Give --reason "…": others will read it.')
+        raise InvalidInput(f"a silence of {alert} needs a reason", hint='Give --reason "…": others will read it.')
     reason = cli.reason
 
     async def work(conn: AsyncConnection[Any]) -> datetime:

@@ -201,7 +201,7 @@ def _safe(endpoint: Endpoint) -> Endpoint:
 
 
 def _shown_url(url: str) -> str:
-    """A URL without its query, which often holds a password."""
+    """Return a URL without its query, which often holds a password."""
     path, mark, _ = url.partition("?")
     return f"{path}?***" if mark else path
 
@@ -216,7 +216,7 @@ def _header(text: str) -> tuple[str, str]:
 
 @contextmanager
 def _secret(new: Path | None, own: Path | None) -> Iterator[tuple[str | None, Any]]:
-    """The secret that was given, and what keeps the one that is made.
+    """Yield the secret that was given, and what keeps the one that is made.
 
     A secret is never printed: what a terminal shows is kept by many.
     """

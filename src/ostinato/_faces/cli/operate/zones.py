@@ -12,7 +12,7 @@ SAMPLE = "Europe/Paris"
 
 
 def release() -> str | None:
-    """The release, and where it comes from; None: there is no data at all."""
+    """Return the release, and where it comes from; None: there is no data at all."""
     try:
         zoneinfo.ZoneInfo.no_cache(SAMPLE)
     except zoneinfo.ZoneInfoNotFoundError:
@@ -24,7 +24,7 @@ def release() -> str | None:
 
 
 def _version(folder: Path) -> str:
-    """What the folder's own files say; distributions have the one or the other."""
+    """Return what the folder's own files say; distributions have the one or the other."""
     for name in ("tzdata.zi", "+VERSION"):
         try:
             with (folder / name).open(encoding="utf-8") as file:

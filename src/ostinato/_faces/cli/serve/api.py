@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 from pathlib import Path
-from typing import Annotated, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn
 
 import typer
 
@@ -15,11 +15,12 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.db import pool
 from ostinato._core.db.roles import login
 from ostinato._core.runtime.database import Database
-from ostinato._core.runtime.installed import check_settings
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
-from ostinato._faces.cli.serve import listening, process
+
+if TYPE_CHECKING:  # imported when the API starts: the help of all commands needs neither
+    from ostinato._faces.cli.serve import process
 
 log = get_logger("api")
 
@@ -60,6 +61,8 @@ def api(
 
     Example: `ostinato api --port 8080`
     """
+    from ostinato._faces.cli.serve import listening, process
+
     extras.need("api", "the API")
     settings = cli.settings_with(api_host=host, api_port=port, drain_seconds=drain_seconds)
     line = None if link is None else process.Link(link)
@@ -86,6 +89,8 @@ class Sockets(NamedTuple):
 
 
 def _listening(settings: Settings, given: Sockets | None) -> tuple[socket.socket, socket.socket | None]:
+    from ostinato._faces.cli.serve import listening
+
     if given is None:
         api = listening.listen(settings.api_host, settings.api_port)
         return api, listening.listen_for_metrics(settings)
@@ -104,10 +109,13 @@ def _run(
     given: Sockets | None,
     *,
     wait_seconds: float,
-    link: process.Link | None,
+    link: "process.Link | None",
     tls: tuple[Path, Path] | None,
 ) -> NoReturn:
+    from ostinato._faces.cli.serve import listening, process
+
     async def work(stop: process.Stop) -> None:
+        from ostinato._core.runtime.installed import check_settings
         from ostinato._faces.api.metrics_page import metrics_app
         from ostinato._faces.api.server import Parts, build, end_streams
         from ostinato._faces.cli.serve.listening_limits import HalfOpen

@@ -50,7 +50,7 @@ class Lab(Protocol):
         """Add the commands: `sandbox` and what else there is."""
 
     def outside_world(self, url: str, apps: Sequence[App], /) -> Mapping[str, str]:
-        """The environment that leads applications to the sandbox at this address."""
+        """Return the environment that leads applications to the sandbox at this address."""
 
     async def prepare(self, database: Database, settings: Settings, folder: Path, /) -> DemoKey:
         """Make the demo's key and data, unless they are there."""
@@ -64,5 +64,5 @@ class Lab(Protocol):
 
 @cache
 def lab() -> Lab | None:
-    """The lab that is installed, if there is one; its extra may still be missing."""
+    """Return the lab that is installed, if there is one; its extra may still be missing."""
     return next((cast("Lab", each.load()) for each in extras.points(GROUP)), None)

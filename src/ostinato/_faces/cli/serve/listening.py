@@ -77,19 +77,19 @@ def _refused(error: OSError, host: str, port: int, what: str, option: str = "--"
 
 
 def adopted(fd: int) -> socket.socket:
-    """The socket that the supervisor listens on and passed to this process."""
+    """Return the socket that the supervisor listens on and passed to this process."""
     return socket.socket(fileno=fd)
 
 
 def url_of(sock: socket.socket, *, scheme: str = "http") -> str:
-    """The URL of a listening socket, from this machine."""
+    """Return the URL of a listening socket, from this machine."""
     host, port = sock.getsockname()[:2]
     host = ANYWHERE.get(host, host)
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """The quickest event loop there is."""
+    """Return the quickest event loop there is."""
     try:
         import uvloop
     except ImportError:
@@ -98,7 +98,7 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 
 def checked_tls(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
-    """The files of a certificate and its key, if TLS is asked for; they must fit together."""
+    """Return the files of a certificate and its key, if TLS is asked for; they must fit together."""
     if cert is None and key is None:
         return None
     if cert is None or key is None:
@@ -116,7 +116,7 @@ def checked_tls(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None
 def config_of(
     app: "Starlette", drain_seconds: float, *, tls: tuple[Path, Path] | None = None, limits: "HalfOpen | None" = None
 ) -> "uvicorn.Config":
-    """How the API is served: it writes its own log lines, and finishes what it is at."""
+    """Return how the API is served: it writes its own log lines, and finishes what it is at."""
     import uvicorn
 
     from ostinato._faces.cli.serve.listening_limits import HalfOpen, protocol

@@ -107,11 +107,11 @@ class _Limited(HttpToolsProtocol):
         self.transport.close()
 
     def _is_idle(self) -> bool:
-        """Whether no request is being answered."""
+        """Return whether no request is being answered."""
         return bool(getattr(self.cycle, "response_complete", True))  # there is none before the first request
 
     def _wait(self, seconds: float) -> None:
-        """The rest of the request is due within some seconds."""
+        """Close the connection unless the rest of the request comes within some seconds."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self.loop.call_later(seconds, self.refuse, TOO_SLOW)
@@ -130,6 +130,6 @@ class _Limited(HttpToolsProtocol):
 
 
 def protocol(limits: HalfOpen) -> type[asyncio.Protocol]:
-    """The protocol of a server, with limits that all its connections share."""
+    """Return the protocol of a server, with limits that all its connections share."""
     attributes: dict[str, Any] = {"limits": limits}
     return type("Limited", (_Limited,), attributes)

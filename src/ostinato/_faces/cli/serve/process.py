@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import psycopg
 
@@ -27,19 +27,18 @@ from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, Ostin
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate
 from ostinato._core.db.sqlstate import translate
-from ostinato._core.engine.bulk import KIND as BULK_KIND
 from ostinato._core.engine.workers import CONTRACT
 from ostinato._core.runtime.database import Database
-from ostinato._core.runtime.handlers.kinds import JobKind
-from ostinato._core.runtime.installed import check_settings
-from ostinato._core.runtime.services.webhooks import KIND as DELIVERY_KIND
 from ostinato._core.runtime.worker.ward import guardianship
-from ostinato._core.runtime.worker.worker import Worker
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, report
 from ostinato._faces.cli.frame.document import to_json
 from ostinato._faces.cli.frame.loading import load_apps
 from ostinato._faces.cli.frame.output import error_document
+
+if TYPE_CHECKING:  # applications whose commands serve something have this module, and run no jobs
+    from ostinato._core.runtime.handlers.kinds import JobKind
+    from ostinato._core.runtime.worker.worker import Worker
 
 log = logging.get_logger("worker")
 
@@ -59,7 +58,7 @@ class Link:
             self._socket.sendall(f"{to_json(told)}\n".encode())
 
     def hears_end(self) -> bool:
-        """Whether the other end is closed; called when the line has something to read."""
+        """Return whether the other end is closed; called when the line has something to read."""
         try:
             return not self._socket.recv(1024)
         except BlockingIOError:
@@ -68,7 +67,7 @@ class Link:
             return True
 
     def fileno(self) -> int:
-        """What the event loop watches."""
+        """Return what the event loop watches."""
         return self._socket.fileno()
 
 
@@ -87,7 +86,7 @@ class Stop:
         self._watch_link(link)
 
     def watch_when_blocked(self, link: Link | None) -> None:
-        """As `watch`, also while a handler blocks the event loop: for a process of jobs only."""
+        """Watch as `watch` does, also while a handler blocks the event loop: for a process of jobs only."""
         loop = asyncio.get_running_loop()
         signals = stop_signals()
         for number in signals:
@@ -117,7 +116,7 @@ class Stop:
 
 
 def stop_signals() -> list[signal.Signals]:
-    """The signals that ask for a stop; SIGHUP is not one under nohup."""
+    """Return the signals that ask for a stop; SIGHUP is not one under nohup."""
     found = [signal.SIGTERM, signal.SIGINT]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         found.append(signal.SIGHUP)
@@ -172,6 +171,8 @@ def run_worker(
     only: Sequence[str] = (),
 ) -> NoReturn:
     """Run a worker until it is stopped, and end the process."""
+    from ostinato._core.runtime.installed import check_settings
+    from ostinato._core.runtime.worker.worker import Worker
 
     async def work(stop: Stop) -> None:
         loaded = load_apps(apps)
@@ -188,7 +189,7 @@ def run_worker(
     run(cli, settings, link, work, watch=Stop.watch_when_blocked)
 
 
-async def _ran(cli: Cli, worker: Worker, stop: Stop, link: Link | None, patience: float) -> bool:
+async def _ran(cli: Cli, worker: "Worker", stop: Stop, link: Link | None, patience: float) -> bool:
     """Run to the end; False means that an outage cut the start short and it can be retried.
 
     Such a start leaves nothing behind: the worker's row is written last.
@@ -205,7 +206,7 @@ async def _ran(cli: Cli, worker: Worker, stop: Stop, link: Link | None, patience
     return True
 
 
-async def _run(cli: Cli, worker: Worker, stop: Stop, link: Link | None) -> None:
+async def _run(cli: Cli, worker: "Worker", stop: Stop, link: Link | None) -> None:
     running = asyncio.create_task(worker.run())
     started = asyncio.create_task(worker.started.wait())
     await asyncio.wait({running, started}, return_when=asyncio.FIRST_COMPLETED)
@@ -223,7 +224,7 @@ async def _run(cli: Cli, worker: Worker, stop: Stop, link: Link | None) -> None:
 
 
 @contextlib.contextmanager
-def _metrics_page(worker: Worker, settings: Settings) -> Iterator[None]:
+def _metrics_page(worker: "Worker", settings: Settings) -> Iterator[None]:
     if not settings.metrics_port:
         yield
         return
@@ -248,7 +249,10 @@ async def reachable(database: Database, seconds: float, stop: Stop) -> bool:
     return True
 
 
-def _told(worker: Worker) -> dict[str, object]:
+def _told(worker: "Worker") -> dict[str, object]:
+    from ostinato._core.engine.bulk import KIND as BULK_KIND
+    from ostinato._core.runtime.services.webhooks import KIND as DELIVERY_KIND
+
     return {
         "id": worker.id,
         "name": worker.name,
@@ -260,8 +264,8 @@ def _told(worker: Worker) -> dict[str, object]:
     }
 
 
-def _example(kind: JobKind[Any]) -> str:
-    """How to enqueue a job of this kind from the command line."""
+def _example(kind: "JobKind[Any]") -> str:
+    """Return how to enqueue a job of this kind from the command line."""
     schema = json.loads(kind.arguments.schema())
     needed = [
         f"{name}={PLACEHOLDERS.get(schema['properties'][name].get('type'), '…')}" for name in schema.get("required", [])

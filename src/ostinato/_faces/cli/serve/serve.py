@@ -11,10 +11,8 @@ from ostinato._core.base.settings import Settings
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.loading import INSTALLED
-from ostinato._faces.cli.serve import process
 from ostinato._faces.cli.serve.api import Host, Port
 from ostinato._faces.cli.serve.lab import lab
-from ostinato._faces.cli.serve.supervisor import Part, Supervisor
 
 Apps = Annotated[list[str], typer.Option("--app", metavar="MODULE:APP", help="An app to run; may be repeated.")]
 Concurrency = Annotated[int | None, typer.Option(metavar="N", min=1, help="Jobs at once in a process (100).")]
@@ -96,6 +94,7 @@ def worker(
     only: Annotated[list[Service], typer.Option(help="Run no jobs, only this service; may be repeated.")] = [],  # noqa: B006 - Typer copies it
     drain_seconds: Drain = None,
     wait_seconds: Wait = 30,
+    reload: Annotated[bool, typer.Option("--reload", help="Start anew when a file here is saved; to develop.")] = False,
     link: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run jobs of one or more apps until SIGTERM or Ctrl-C; a second one ends at once.
@@ -107,7 +106,9 @@ def worker(
     settings = cli.settings_with(concurrency=concurrency, drain_seconds=drain_seconds)
     served = [part for text in queues for part in text.split(",") if part]
     services = [service.value for service in only]
-    if processes == 1:
+    if processes == 1 and not reload:
+        from ostinato._faces.cli.serve import process
+
         process.run_worker(
             cli,
             settings,
@@ -124,7 +125,7 @@ def worker(
         *(f"--queues={queue}" for queue in served),
         *(f"--only={service}" for service in services),
     ]
-    _finish(cli, attach.run(_supervise(cli, settings, words, processes, name)))
+    _finish(cli, attach.run(_supervise(cli, settings, words, processes, name, reload=reload)))
 
 
 def register(app: typer.Typer) -> None:
@@ -139,7 +140,10 @@ def _finish(cli: Cli, code: int) -> None:
         raise typer.Exit(code)
 
 
-async def _supervise(cli: Cli, settings: Settings, words: list[str], processes: int, name: str | None) -> int:
+async def _supervise(
+    cli: Cli, settings: Settings, words: list[str], processes: int, name: str | None, *, reload: bool
+) -> int:
+    from ostinato._faces.cli.serve.supervisor import Part, Supervisor
     from ostinato._faces.cli.serve.up import argv_of, environ
 
     argv = argv_of(cli, settings, "worker", *words)
@@ -148,6 +152,10 @@ async def _supervise(cli: Cli, settings: Settings, words: list[str], processes: 
     async def on_ready(told: dict[str, list[dict[str, Any]]]) -> None:
         cli.out.event({"event": "ready", "workers": told["worker"]})
 
+    if reload:
+        from ostinato._faces.cli.serve import reload as reloading
+
+        return await reloading.run(cli, settings, named, processes, on_ready)
     # Held by this process too, so that an embedded server outlives a worker that is replaced.
     async with attach.serving(cli, settings, watched=True):
         return await Supervisor(

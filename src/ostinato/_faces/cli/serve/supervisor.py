@@ -84,6 +84,15 @@ class Supervisor:
         self._exit_code = 0
         self._keepers: dict[str, list[asyncio.Task[None]]] = {}
 
+    @property
+    def was_signalled(self) -> bool:
+        """Whether a person, or the system, asked for the end."""
+        return self._signals > 0
+
+    def stop(self) -> None:
+        """Let everything end as after a first signal."""
+        self._stop.set()
+
     async def run(self) -> int:
         """Keep the parts running; returns the exit code."""
         loop = asyncio.get_running_loop()

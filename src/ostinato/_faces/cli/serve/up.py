@@ -54,7 +54,7 @@ class Plan:
     wait_seconds: float
 
     def has(self, name: str) -> bool:
-        """Whether a part is to run here."""
+        """Return whether a part is to run here."""
         return not self.only or name in self.only
 
     @property
@@ -128,7 +128,7 @@ class _Up:
                 self._plan.demo.forget(self._folder)
 
     def _outside_world(self) -> dict[str, str]:
-        """What leads applications to their stand-ins, unless somebody said where to go."""
+        """Return what leads applications to their stand-ins, unless somebody said where to go."""
         if self._sandbox_url is None or self._plan.demo is None:
             return {}
         told = self._plan.demo.outside_world(self._sandbox_url, load_apps(self._plan.apps))
@@ -180,7 +180,7 @@ class _Up:
         )
 
     async def _console(self) -> str | None:
-        """The address of the console: a link that signs in once, where a person watches."""
+        """Return the address of the console: a link that signs in once, where a person watches."""
         if self._url is None or extras.missing("console"):
             return None
         if not watched(self._cli):  # not into a file, or somebody's log
@@ -193,7 +193,7 @@ class _Up:
 
 
 def argv_of(cli: Cli, settings: Settings, *words: str) -> list[str]:
-    """The command of one process, with the database and the options of this call."""
+    """Return the command of one process, with the database and the options of this call."""
     argv = [sys.executable, "-m", "ostinato", *words]
     if settings.database_url is None:
         argv.append(f"--data-dir={attach.data_folder(settings)}")
@@ -203,7 +203,7 @@ def argv_of(cli: Cli, settings: Settings, *words: str) -> list[str]:
 
 
 def environ(settings: Settings) -> dict[str, str]:
-    """The settings as an environment: a password on a command line could be read."""
+    """Return the settings as an environment: a password on a command line could be read."""
     values = {name: getattr(settings, name) for name in declared()}
     ours = {f"{ENV_PREFIX}{name.upper()}": "" if v is None else str(v) for name, v in values.items()}
     return os.environ | ours

@@ -1,4 +1,4 @@
-"""The output of `ostinato up` when everything answers: a table of addresses, and one line."""
+"""Writes what `ostinato up` shows when everything answers: a table of addresses, and one line."""
 
 import sys
 from collections import Counter
@@ -76,12 +76,12 @@ def show(cli: Cli, standing: Standing) -> None:
 
 
 def _link(standing: Standing) -> str | None:
-    """The link that signs in; it has a line of its own, so that one click marks it, however long it is."""
+    """Return the link that signs in; it has a line of its own, so that one click marks it, however long it is."""
     return standing.console if standing.console and "ticket=" in standing.console else None
 
 
 def watched(cli: Cli) -> bool:
-    """Whether a person sees the output, so that it may hold a secret.
+    """Return whether a person sees the output, so that it may hold a secret.
 
     The stream itself is asked: FORCE_COLOR makes a terminal of any file.
     """
@@ -133,7 +133,7 @@ def _rows(cli: Cli, standing: Standing) -> list[tuple[str, str]]:
 
 
 def _kinds(kinds: list[str]) -> str:
-    """The kinds, by name as long as one line holds them; else how many each application has."""
+    """Return the kinds, by name as long as one line holds them; else how many each application has."""
     if len(kinds) <= KINDS_SHOWN:
         return ", ".join(kinds) or "none: services only"
     counts = Counter(kind.partition(".")[0] for kind in kinds)

@@ -7,6 +7,7 @@ from fastapi import Query, Response
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import audit, inspect, keys, outbox, sessions, tenants
+from ostinato._faces.api.key_rights import check_revocation
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_ADMIN, ENGINE_WRITE
 from ostinato._faces.api.views import JobId, read_json
 from ostinato._faces.console.routes import Pages
@@ -79,7 +80,9 @@ async def who_did_what(
 async def revoke(view: Looking, key_id: int) -> Response:
     """End a key, and the sessions that it opened."""
     async with view.administering() as conn:
-        found = await keys.revoke(conn, key_id, tenant_id=_own(view))
+        if (own := _own(view)) is not None:
+            await check_revocation(conn, key_id, own)
+        found = await keys.revoke(conn, key_id, tenant_id=own)
     return view.see("/access", view.words.gettext("The key %(key)s is revoked.") % {"key": found.prefix})
 
 

@@ -219,7 +219,7 @@ class Drawn:
                 draw.Bar(view.words.gettext(each.row), each.at, each.until, each.tone, each.note)
                 for each in block.moments
             ]
-            return draw.timeline(title, bars, view.clock.time)
+            return draw.timeline(title, bars, view.clock.tick)
         return ""
 
     def weeks(self, block: Calendar) -> object:

@@ -36,9 +36,9 @@ class Waiting:
 
 @pages.page("/inbox", needs=CONSOLE_READ)
 async def inbox(view: Looking, *, item: Annotated[str, Query(max_length=400)] = "") -> Response:
-    """One item with its choices, and the others that wait."""
+    """One item with its choices, and the others that wait; `item` may be a panel, for the first of its items."""
     found, unread = await _items(view)
-    at = next((i for i, each in enumerate(found) if each.id == item), None)
+    at = next((i for i, each in enumerate(found) if f"{each.id}/".startswith(f"{item}/")), None)
     gone = bool(item) and at is None and bool(found)
     place = at or 0
     chosen = found[place] if found else None

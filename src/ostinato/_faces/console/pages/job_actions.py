@@ -8,10 +8,10 @@ from typing import Any
 from fastapi import Response
 
 from ostinato._core.base.errors import InvalidInput
-from ostinato._core.engine import audit, jobs, steps
+from ostinato._core.engine import jobs, steps
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._faces.api.job_views import EnqueueRequest
-from ostinato._faces.api.jobs_http import check_open, described_job
+from ostinato._faces.api.jobs_http import closed_is_forbidden, described_job
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.api.views import JobId
 from ostinato._faces.console.pages.filters import moment
@@ -92,12 +92,12 @@ async def add_job(view: Looking, name: str) -> Response:
     at = view.form.get("at", "").strip()
     args = args_of(fields_of(kind), view.form)
     body = EnqueueRequest(kind=kind.name, args=args, run_at=moment(view, at).isoformat() if at else None)  # type: ignore[arg-type]
-    async with view.caller(tenant).transaction() as conn:
-        await audit.act_as(conn, reason=view.reason)
-        await check_open(conn, body)
-        job_id = await jobs.enqueue(conn, await described_job(conn, view.parts, body))
-        await audit.note(conn, "enqueue", "job", str(job_id), job_ids=[job_id], detail={"kind": kind.name})
-    return view.see(f"/jobs/{job_id}", view.words.gettext("The job is added."))
+    caller = view.caller(tenant)
+    job = described_job(caller, view.parts, body)
+    with closed_is_forbidden():
+        ((answer, *_),) = await caller.call("enqueue_job_as", place="/jobs/", reason=view.reason, _read=False, **job)
+    ((_, place),) = answer["headers"]
+    return view.see(place, view.words.gettext("The job is added."))
 
 
 def open_kinds(view: View) -> list[JobKind[Any]]:

@@ -1,7 +1,7 @@
 """Draws the story of one job: waits, attempts, steps and events on one axis of time."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from markupsafe import Markup
 
@@ -43,9 +43,10 @@ def bars(
     ]
     if job.run_at is not None and job.state == "scheduled" and job.run_at > now:
         start = max([bar.end or bar.start for bar in found], default=now)
-        note = words.gettext("next attempt %(time)s") % {"time": view.clock.time(job.run_at)}
+        text = words.gettext("next attempt %(time)s") if runs else words.gettext("runs at %(time)s")
+        note = text % {"time": view.clock.time(job.run_at)}
         found.append(Bar(words.gettext("waits"), max(start, job.created_at), job.run_at, "info", note, dashed=True))
-    return draw.timeline(words.gettext("Time line"), found, lambda at: _tick(view, at))
+    return draw.timeline(words.gettext("Time line"), found, view.clock.tick)
 
 
 def _step(view: View, step: Step) -> Bar:
@@ -53,7 +54,3 @@ def _step(view: View, step: Step) -> Bar:
     start = step.finished_at - timedelta(milliseconds=step.duration_ms or 0)
     note = f"{view.words.gettext('kept')}, {view.words.span(step.finished_at - start)}"
     return Bar(step.name, start, step.finished_at, "ok", note, indent=True)
-
-
-def _tick(view: View, moment: datetime) -> str:
-    return f"{view.clock.local(moment):%H:%M:%S}"

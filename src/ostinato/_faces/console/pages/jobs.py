@@ -1,5 +1,6 @@
 """Jobs: a list with filters, whose address is the filter; and one job with its whole story."""
 
+from datetime import timedelta
 from typing import Annotated, Literal
 
 from fastapi import Query, Response
@@ -15,6 +16,9 @@ from ostinato._faces.console.signing import inside
 from ostinato._faces.console.view import Looking, View
 
 pages = Pages()
+
+FAR = timedelta(days=2)
+"""A job that runs later than this is shown with its day, and not with how far away it is."""
 
 PAGE = 50
 LONGEST = 16_384
@@ -35,6 +39,7 @@ async def list_jobs(
         older=found.next,
         first=before is None,
         states=STATES,
+        far=FAR,
         may_act=view.may(ENGINE_WRITE),
     )
 

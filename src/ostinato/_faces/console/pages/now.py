@@ -8,11 +8,11 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ostinato._core.engine.inspect import QueueSummary
-from ostinato._core.engine.series import Step
 from ostinato._faces.api.permissions import CONSOLE_READ
 from ostinato._faces.console import draw
 from ostinato._faces.console.live import Snapshot, event
 from ostinato._faces.console.routes import Pages
+from ostinato._faces.console.site import Inbox
 from ostinato._faces.console.text import LANGUAGES, Language
 from ostinato._faces.console.view import HEADERS, Looking, View
 
@@ -30,8 +30,10 @@ async def now(view: Looking) -> Response:
         "now.html",
         now=found,
         chart=chart(view, found),
+        chart_title=of_chart(found)[0],
         figures=figures(view.words, found),
         state_of=state_of,
+        waits=waits_of(view, found),
         usually=found.usually(lambda step: step.failed),
     )
 
@@ -40,17 +42,18 @@ async def now(view: Looking) -> Response:
 async def live(view: Looking) -> Response:
     """The figures of the first page as they change, for a script."""
     assert view.visit is not None  # noqa: S101 - the page needs a permission
-    view.site.live.check_streams(view.visit.session.id)
-    return _Stream(view, view.visit.session.id)
+    session = view.visit.session
+    view.site.live.check_streams(session.tenant_id, session.id)
+    return _Stream(view, session.tenant_id, session.id)
 
 
 class _Stream(StreamingResponse):
     """A stream of events, counted for its session from the first byte to the last."""
 
-    def __init__(self, view: View, session_id: int) -> None:
+    def __init__(self, view: View, tenant: str | None, session_id: int) -> None:
         headers = {**HEADERS, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         super().__init__(_events(view), headers=headers, media_type="text/event-stream")
-        self._counted = view.site.live.stream(session_id)
+        self._counted = view.site.live.stream(tenant, session_id)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._counted:
@@ -80,6 +83,8 @@ def _shape(found: Snapshot) -> object:
         [(firing.id, firing.acknowledged_at, firing.silenced_until) for firing in found.firings],
         [(group.signature, group.kind) for group in found.dead],
         [(each.tenant_id, each.name, each.next_at) for each in found.upcoming],
+        [(each.tenant_id, each.name, each.state) for each in found.failing],
+        [(each.id, each.expired, each.draining) for each in found.workers],
         found.hour[-1].at if found.hour else None,
         found.waits,
     )
@@ -94,10 +99,13 @@ def figures(words: Language, found: Snapshot) -> dict[str, str]:
         "oldest": words.span(found.oldest),
         "running": words.number(found.running),
         "done": words.number(last.done if last else 0),
-        "p99": words.span(last.p99 if last else None),
+        "p99": f"≤ {words.span(last.p99)}" if last and last.p99 is not None else words.span(None),
         "failing": words.number(last.failed if last else 0),
         "dead": about + words.number(found.dead_letters),
         "scheduled": about + words.number(found.scheduled),
+        "behind": words.number(sum(each.behind for each in found.subscriptions)),
+        "lag": words.span(max((each.lag_seconds for each in found.subscriptions), default=None)),
+        "beat": words.span(max((each.beat_age for each in found.workers if not each.expired), default=None)),
     }
     for queue in found.queues:
         texts |= {
@@ -109,10 +117,16 @@ def figures(words: Language, found: Snapshot) -> dict[str, str]:
     return texts
 
 
+def waits_of(view: View, found: Snapshot) -> list[tuple[str, Inbox, int]]:
+    """What waits for a person by panel, as far as the viewer may see it; what nobody waits for is left out."""
+    seen = ((key, view.site.inboxes[key], count) for key, count in found.waits.items() if count)
+    return [each for each in seen if view.may(each[1].needs)]
+
+
 def rate_of(found: Snapshot, queue: QueueSummary) -> float | None:
-    """Jobs of a queue that were done a second, over the last minutes."""
+    """Jobs of a queue that were done a minute, over the last minutes."""
     rate = found.rates.get(queue.name)
-    return None if rate is None else rate.done / 300
+    return None if rate is None else rate.done / 5
 
 
 def state_of(queue: QueueSummary) -> tuple[str, str]:
@@ -132,9 +146,11 @@ def chart(view: View, found: Snapshot) -> object:
     """What came in and what was done a second, over the last hour."""
     first = found.at.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES)
     steps = {step.at: step for step in found.hour}
+    title, part = of_chart(found)
 
     def values(of: str) -> list[float | None]:
-        return [_a_second(steps.get(first + timedelta(minutes=i)), of) for i in range(MINUTES)]
+        found_steps = (steps.get(first + timedelta(minutes=i)) for i in range(MINUTES))
+        return [0.0 if step is None else getattr(step, of) / part for step in found_steps]
 
     words = view.words
 
@@ -143,9 +159,12 @@ def chart(view: View, found: Snapshot) -> object:
 
     lines = [draw.Line("started", values("first"), "a", filled=True), draw.Line("done", values("done"), "b")]
     lines.append(draw.Line("failed", values("failed"), "c"))
-    title = words.gettext("Started and done a second, last hour")
-    return draw.chart(title, lines, draw.ticks_of(first, found.at, 3, at), words.number)
+    return draw.chart(words.gettext(title), lines, draw.ticks_of(first, found.at, 3, at), words.number)
 
 
-def _a_second(step: Step | None, of: str) -> float:
-    return 0.0 if step is None else getattr(step, of) / 60
+def of_chart(found: Snapshot) -> tuple[str, int]:
+    """The title of the chart, and what a minute is divided by: by the second where at least one a second runs."""
+    busiest = max((max(step.first, step.done, step.failed) for step in found.hour), default=0)
+    if busiest < MINUTES:
+        return "Started and done a minute, last hour", 1
+    return "Started and done a second, last hour", 60

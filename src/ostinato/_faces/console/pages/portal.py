@@ -36,7 +36,7 @@ async def open_portal(view: Looking) -> Response:
         raise InvalidInput("a link is for one tenant", hint="Choose the tenant in the menu of your name first.")
     async with view.acting() as conn:
         made = await portals.open_portal(conn, tenant_id=view.tenant, seconds=LINK_SECONDS)
-    address = f"{str(view.request.base_url).rstrip('/')}{made.path}"
+    address = f"{str(view.request.base_url).rstrip('/')}{view.request.state.prefix}{made.path}"
     return view.page("portal_link.html", address=address, until=made.until)
 
 
@@ -104,7 +104,7 @@ async def create(view: Looking) -> Response:
     allowed = parse_allowed(view.parts.settings.webhooks_allow_private)
     async with _at_home(view) as (conn, tenant):
         made = await webhooks.create_endpoint(
-            conn, name, view.form.get("url", "").strip(), event_types=_types(view), tenant_id=tenant, allowed=allowed
+            conn, name, view.form.get("url", "").strip(), event_types=types_of(view), tenant_id=tenant, allowed=allowed
         )
     return view.page("portal_secret.html", name=name, secret=made.secret)
 
@@ -130,13 +130,14 @@ async def act(view: Looking, name: Name, verb: Literal["disable", "enable", "res
                 await webhooks.resume(conn, name, tenant_id=tenant)
                 said = words.gettext("The endpoint goes on.")
             case _:
-                count = await _resend(conn, view, name, tenant)
+                count = await resend(conn, view, name, tenant)
                 said = words.ngettext("%(n)s delivery is sent again.", "%(n)s deliveries are sent again.", count)
                 said = said % {"n": words.number(count)}
     return view.see(f"/portal/endpoints/{segment(name)}", said)
 
 
-async def _resend(conn: AsyncConnection[Any], view: View, name: str, tenant: str) -> int:
+async def resend(conn: AsyncConnection[Any], view: View, name: str, tenant: str) -> int:
+    """Send one delivery again that the form names, or all that were given up; returns how many."""
     given = view.form.get("delivery", "")
     if given and not (given.isascii() and given.isdigit() and len(given) < 19):  # noqa: PLR2004 - digits of an id
         raise InvalidInput(f"{given[:20]!r} is no delivery", hint="Use the button beside one.")
@@ -147,7 +148,8 @@ async def _resend(conn: AsyncConnection[Any], view: View, name: str, tenant: str
     return await webhook_deliveries.redeliver(conn, name, found, tenant_id=tenant)
 
 
-def _types(view: View) -> Sequence[str]:
+def types_of(view: View) -> Sequence[str]:
+    """The types of events that a form names; none means all."""
     given = [each.strip() for each in view.form.get("types", "").split(",")]
     found = [each for each in given if each] or ["*"]
     if len(found) > MOST_TYPES:

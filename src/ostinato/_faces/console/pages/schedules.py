@@ -19,7 +19,6 @@ pages = Pages()
 
 PAGE = 50
 SLOTS = 10
-MOST_SLOTS = 1_000
 MONTHS_AHEAD = 24
 Text = Annotated[str, Query(max_length=200)]
 

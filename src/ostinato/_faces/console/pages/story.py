@@ -2,7 +2,6 @@
 
 import re
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import Query, Response
 
@@ -28,15 +27,18 @@ _KIND = re.compile(r"[a-z][a-z0-9_]*\.[a-z0-9_.]+")
 
 @pages.page("/trail", needs=CONSOLE_READ)
 async def ask(view: Looking, q: Annotated[str, Query(max_length=20_000)] = "") -> Response:
-    """The page that asks for a correlation id."""
+    """Everything that happened for a correlation id; without one, the page that asks for it.
+
+    Links name the id so, and not in the path, where a browser resolves an id such as `..`.
+    """
     if asked := q.strip()[:LONGEST]:
-        return view.see(f"/trail/{quote(asked, safe='')}")
+        return await trail(view, asked)
     return view.page("trail.html", part_of="", lines=[], story=None)
 
 
 @pages.page("/trail/{part_of:path}", needs=CONSOLE_READ)
 async def trail(view: Looking, part_of: str) -> Response:
-    """Everything that happened for a correlation id."""
+    """The same, by an address that can be typed."""
     async with view.reading() as conn:
         lines = await inspect.trail(conn, part_of[:LONGEST], tenant_id=view.tenant, most=MOST_LINES)
     return view.page("trail.html", part_of=part_of[:LONGEST], lines=lines, story=_story(view, lines))
@@ -50,9 +52,14 @@ async def find(view: Looking, q: Annotated[str, Query(max_length=20_000)] = "") 
         return view.see(f"/jobs/{int(asked)}")
     if _KIND.fullmatch(asked) and len(asked) <= LONGEST:
         return view.see("/jobs", kind=asked)
-    if asked and len(asked) <= LONGEST:
-        return view.see("/jobs", correlation=asked)
-    return view.page("find.html", status=422 if asked else 200, asked=asked[:LONGEST])
+    if not asked or len(asked) > LONGEST:
+        return view.page("find.html", status=422 if asked else 200, asked=asked[:LONGEST], kinds=[])
+    # A kind that runs somewhere and has this in its name; else it can only be a correlation id.
+    snapshot = await view.site.live.of(view.tenant).now()
+    known = sorted({kind for worker in snapshot.workers for kind in worker.kinds})
+    if kinds := [kind for kind in known if asked.lower() in kind.lower()][:MOST_DRAWN]:
+        return view.page("find.html", asked=asked, kinds=kinds)
+    return view.see("/jobs", correlation=asked)
 
 
 def _story(view: View, lines: list[TrailLine]) -> object:
@@ -68,4 +75,4 @@ def _story(view: View, lines: list[TrailLine]) -> object:
         )
         for line in past[:MOST_DRAWN]
     ]
-    return draw.timeline(view.words.gettext("Trail"), bars, lambda at: f"{view.clock.local(at):%H:%M:%S}")
+    return draw.timeline(view.words.gettext("Trail"), bars, view.clock.tick)

@@ -7,16 +7,21 @@ from typing import Annotated, Any, Literal
 from fastapi import Query, Response
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import NotFound
+from ostinato._core.base.errors import InvalidInput, NotFound
+from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.engine import webhook_deliveries, webhooks
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
+from ostinato._faces.api.views import MAX_NAME
 from ostinato._faces.console.names import segment
+from ostinato._faces.console.pages.portal import resend, types_of
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
 
 pages = Pages()
 
 PAGE = 50
+SAMPLE = 1_000
+"""The counts of an endpoint are of so many deliveries, so that a page of many endpoints is fast."""
 
 
 @asynccontextmanager
@@ -29,11 +34,64 @@ async def _reading(view: View, tenant: str | None) -> AsyncIterator[AsyncConnect
 
 
 @pages.page("/webhooks", needs=CONSOLE_READ)
-async def list_endpoints(view: Looking) -> Response:
-    """The endpoints."""
+async def list_endpoints(
+    view: Looking,
+    *,
+    after: Annotated[str, Query(max_length=MAX_NAME)] = "",
+    of: Annotated[str, Query(max_length=MAX_NAME)] = "",
+    name: Annotated[str, Query(max_length=MAX_NAME)] = "",
+    failing: bool = False,
+) -> Response:
+    """The endpoints, by tenant and name; `after` names the last one of the page before, `of` its tenant."""
     async with _reading(view, view.tenant) as conn:
-        found = await webhooks.list_endpoints(conn, tenant_id=view.tenant)
-    return view.page("webhooks.html", endpoints=found, may_act=view.may(ENGINE_WRITE))
+        found = await webhooks.list_endpoints(
+            conn,
+            tenant_id=view.tenant,
+            name=name.strip() or None,
+            failing=failing,
+            after=(of, after) if after else None,
+            most=PAGE + 1,
+            sample=SAMPLE,
+        )
+    query = {"name": name.strip(), "failing": "true" if failing else ""}
+    end = found[PAGE - 1] if len(found) > PAGE else None
+    return view.page(
+        "webhooks.html",
+        endpoints=found[:PAGE],
+        query=query,
+        more={**query, "after": end.name, "of": end.tenant_id} if end else None,
+        sample=SAMPLE,
+        may_act=view.may(ENGINE_WRITE),
+    )
+
+
+@pages.action("/webhooks-create", needs=ENGINE_WRITE)
+async def create(view: Looking) -> Response:
+    """Add an endpoint, and show its secret once."""
+    name, tenant = view.form.get("name", "").strip(), view.form.get("tenant", "").strip() or view.tenant or ""
+    if not tenant:
+        raise InvalidInput("the form does not say whose endpoint it is", hint="Name the tenant.")
+    allowed = parse_allowed(view.parts.settings.webhooks_allow_private)
+    async with _reading(view, tenant) as conn:
+        url = view.form.get("url", "").strip()
+        made = await webhooks.create_endpoint(
+            conn, name, url, event_types=types_of(view), tenant_id=tenant, allowed=allowed
+        )
+    return _secret(view, tenant, name, made.secret)
+
+
+@pages.action("/webhooks/{tenant:named}/{name:named}/rotate", needs=ENGINE_WRITE)
+async def rotate(view: Looking, tenant: str, name: str) -> Response:
+    """Give an endpoint a new secret, and show it once; the old one works for a day."""
+    async with _reading(view, tenant) as conn:
+        secret = await webhooks.rotate(conn, name, tenant_id=tenant)
+    return _secret(view, tenant, name, secret)
+
+
+def _secret(view: View, tenant: str, name: str, secret: str) -> Response:
+    return view.page(
+        "webhook_secret.html", name=name, secret=secret, path=f"/webhooks/{segment(tenant)}/{segment(name)}"
+    )
 
 
 @pages.page("/webhooks/{tenant:named}/{name:named}", needs=CONSOLE_READ)
@@ -59,7 +117,7 @@ async def show_endpoint(
 
 @pages.action("/webhooks/{tenant:named}/{name:named}/{verb}", needs=ENGINE_WRITE)
 async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "resume", "redeliver"]) -> Response:
-    """Pause an endpoint, let it go on, or send again what it gave up."""
+    """Pause an endpoint, let it go on, or send again what it gave up, or one delivery."""
     words = view.words
     async with _reading(view, tenant) as conn:
         match verb:
@@ -70,7 +128,7 @@ async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "res
                 await webhooks.resume(conn, name, tenant_id=tenant)
                 said = words.gettext("The endpoint goes on.")
             case _:
-                found = await webhook_deliveries.find(conn, name, tenant_id=tenant)
-                count = await webhook_deliveries.redeliver(conn, name, found, tenant_id=tenant)
-                said = words.gettext("%(n)s deliveries are sent again.") % {"n": words.number(count)}
+                count = await resend(conn, view, name, tenant)
+                said = words.ngettext("%(n)s delivery is sent again.", "%(n)s deliveries are sent again.", count)
+                said = said % {"n": words.number(count)}
     return view.see(f"/webhooks/{segment(tenant)}/{segment(name)}", said)

@@ -9,7 +9,7 @@ create table torture.booked (
 grant select, insert on torture.fact, torture.booked to ostinato_worker;
 
 -- name: note_facts
--- Notes what happened, in the transaction that tells it.
+-- Notes what happened, in the transaction that emits it.
 insert into torture.fact (event_id, ordering_key) select * from unnest(%s::bigint[], %s::text[]);
 
 -- name: book
@@ -27,8 +27,8 @@ select (select count(*) from ostinato_data.event_unsequenced)
 select distinct b.subscription from ostinato.list_buried(most => 1000) b where b.reason = 'worker_lost' order by 1;
 
 -- name: counts
--- Events that happened; those that are gone from the outbox; that a subscriber never had; that nobody told; that a
--- subscriber had twice; that a subscriber had after a later one of its key; that are buried.
+-- Events that happened; those that are gone from the outbox; that a subscriber never had; that nobody emitted; that
+-- a subscriber had twice; that a subscriber had after a later one of its key; that are buried.
 select (select count(*) from torture.fact),
        (select count(*) from unnest(%(acknowledged)s::bigint[]) a (id)
         where not exists (select from torture.fact f where f.event_id = a.id))
