@@ -49,24 +49,27 @@ STATES = (
 LISTED = (N_("received"), N_("capture"), N_("state"), N_("type"), N_("bytes"), N_("reason"), N_("whose"))
 ENTRY = (N_("place in the chain"), N_("time"), N_("entry"), N_("answer"), N_("hash"))
 
+MOST_COUNTED = 10_000
+
 
 async def front(conn: Connection, look: Look) -> Sequence[Block]:
     """Show the newest captures, and how many are in which state."""
     rows = await QUERIES.rows(
         conn, "page_captures", tenant_id=look.tenant_id, before=_moment(look.text("before")), most=MOST + 1
     )
-    counts = {row["state"]: row["captures"] for row in await QUERIES.rows(conn, "page_counts")}
+    counts = {row["state"]: row["captures"] for row in await QUERIES.rows(conn, "page_counts", most=MOST_COUNTED)}
     last = rows[MOST - 1]["received_at"].isoformat() if len(rows) > MOST else None
     older = Link(look.words("Older"), "", {"before": last}) if last else None
     return [
-        Counts("Captures of the last day, by state", counts),
+        Counts("Captures of the last day, by state", counts, sum(counts.values()) >= MOST_COUNTED),
         Table("Newest captures", LISTED, [_listed(row) for row in rows[:MOST]], older),
     ]
 
 
 async def certificate(conn: Connection, look: Look) -> Sequence[Block]:
     """Show what is proven of one capture, and check the chain that proves it."""
-    key = {"tenant_id": look.tenant_id, "user_id": look.text("user"), "capture_id": look.text("id").lower()}
+    tenant = look.tenant_id or look.text("tenant") or None
+    key = {"tenant_id": tenant, "user_id": look.text("user"), "capture_id": look.text("id").lower()}
     row = await QUERIES.first(conn, "certificate", **key)
     if row is None:
         raise NotFound("there is no such capture", hint="Check the id, and whose it is.")
@@ -163,7 +166,7 @@ def _certificate(row: Row) -> dict[str, Any]:
 
 def _conflict(row: Row, look: Look) -> Item:
     values = {"seq": row["seq"], "user": row["user_id"]}
-    asked = {"user": row["user_id"], "id": row["capture_id"]}
+    asked = {"user": row["user_id"], "id": row["capture_id"], "tenant": row["tenant_id"]}
     return Item(
         f"{row['tenant_id']}-{row['user_id']}-{row['seq']}",
         look.words("Capture %(id)s came again with other content", id=row["capture_id"]),
@@ -185,7 +188,9 @@ def _conflict(row: Row, look: Look) -> Item:
 
 
 def _listed(row: Row) -> list[Any]:
-    link = Link(row["capture_id"], "capture", {"user": row["user_id"], "id": row["capture_id"]})
+    link = Link(
+        row["capture_id"], "capture", {"user": row["user_id"], "id": row["capture_id"], "tenant": row["tenant_id"]}
+    )
     rest = (row["mime_type"], row["size_bytes"], row["reason"], row["user_id"])
     return [row["received_at"], link, _state(row["state"]), *rest]
 

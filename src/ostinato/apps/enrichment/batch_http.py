@@ -130,7 +130,7 @@ async def _bodies(request: Request, caller: Caller, raw: bytes) -> list[object]:
     elif kind == JSON or not raw:
         found = await request.json() if raw else None
     else:
-        raise MediaTypeRefused(f"the body is {kind[:100] or 'of no type that was said'}, not {JSON} or {TEXT}")
+        raise MediaTypeRefused(f"the content type is {kind[:100] or 'missing'}, not {JSON} or {TEXT}")
     if isinstance(found, str):
         await _refused(caller, found)
     if not isinstance(found, list) or not found:

@@ -25,7 +25,7 @@ def rerun(
         ),
     ] = None,
     tenant: Annotated[str | None, typer.Option(metavar="ID", help="Companies that this tenant asked for.")] = None,
-    most: Annotated[int, typer.Option(metavar="N", min=1, max=10_000, help="So many companies.")] = 1000,
+    most: Annotated[int, typer.Option(metavar="N", min=1, max=10_000, help="At most this many companies.")] = 1000,
 ) -> None:
     """Run companies again whose last run ended PARTIAL or FAILED.
 

@@ -28,8 +28,8 @@ from ostinato.web import Caller, Router, Who
 MOST: Final = 200
 EXPORTED_AT_ONCE: Final = 1000
 CSV: Final[dict[int | str, dict[str, Any]]] = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
-FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would run."""
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How a cell begins that a spreadsheet would run; the last four are the wide forms of the first."""
 
 router = Router(prefix="/v1", tags=["enrichment"], line=LINE)
 
@@ -184,7 +184,7 @@ def _cell(value: object) -> str:
     if isinstance(value, datetime | date):
         return value.isoformat()
     text = "" if value is None else " ".join(value) if isinstance(value, list) else str(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
 
 
 def _zoned(at: datetime | None) -> datetime | None:

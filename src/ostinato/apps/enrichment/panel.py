@@ -29,12 +29,14 @@ _ERROR = {
     "last_error": N_("error"),
 }
 
+MOST_COUNTED = 10_000
+
 
 class Panel(BaseModel):
     """Enrichment at a glance, as the caller may see it."""
 
     requests: dict[str, int]
-    """By status, all six of them."""
+    """By status, all six of them; of the newest 10,000."""
     sources: list[dict[str, Any]]
     last_errors: list[dict[str, Any]]
 
@@ -42,7 +44,7 @@ class Panel(BaseModel):
 async def panel(conn: AsyncConnection[Any]) -> Panel:
     """The figures of the transaction's tenant; a worker's connection sees those of all."""
     counts = {str(status): 0 for status in Status}
-    found = await QUERIES.rows(conn, "count_by_status")
+    found = await QUERIES.rows(conn, "count_by_status", most=MOST_COUNTED)
     counts |= {row["status"]: row["requests"] for row in found}
     return Panel(
         requests=counts,
@@ -56,7 +58,7 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     seen = await panel(conn)
     errors = [[each[name] for name in _ERROR] for each in seen.last_errors]
     return [
-        Counts("Requests by status", seen.requests),
+        Counts("Requests by status", seen.requests, sum(seen.requests.values()) >= MOST_COUNTED),
         Table("Sources", tuple(_SOURCE.values()), [[each[name] for name in _SOURCE] for each in seen.sources]),
         Table("Last errors", tuple(_ERROR.values()), errors),
     ]

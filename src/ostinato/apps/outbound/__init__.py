@@ -10,12 +10,15 @@ from typing import Final
 
 from ostinato import App, Queue, Rate
 from ostinato.apps.outbound.alerts import ALERTS
-from ostinato.apps.outbound.model import RATES
+from ostinato.apps.outbound.model import RATES, WORDS
 
 APP: Final = App(
     "outbound",
     locale="ostinato.apps.outbound",
-    queues=tuple(Queue(f"outbound_{channel.lower()}", key_rate=Rate(most, 1)) for channel, most in RATES.items()),
+    queues=(
+        *(Queue(f"outbound_{channel.lower()}", key_rate=Rate(most, 1)) for channel, most in RATES.items()),
+        Queue(WORDS),
+    ),
     jobs=("ostinato.apps.outbound.coop.jobs", "ostinato.apps.outbound.jobs", "ostinato.apps.outbound.round_notices"),
     settings="ostinato.apps.outbound.settings:OutboundSettings",
     commands="ostinato.apps.outbound.commands:register",

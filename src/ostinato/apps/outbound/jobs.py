@@ -8,6 +8,7 @@ from ostinato.apps.outbound import APP, store
 from ostinato.apps.outbound.consent import consents, erasure
 from ostinato.apps.outbound.coop.rules import irrelevance
 from ostinato.apps.outbound.errors import Undeliverable
+from ostinato.apps.outbound.model import WORDS
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.protocol import Outcome, Refused
@@ -94,7 +95,8 @@ async def _take(ctx: Context, callback_id: int, begin: int = 0, done: int = 0) -
         applied, _ = await callbacks.apply(conn, lines[begin:end], settings, only=row["tenant_id"])
         done += applied
         if end < len(lines):
-            await take_lines.enqueue(conn, callback_id=callback_id, begin=end, done=done)
+            queue = WORDS if callbacks.words_of(lines[end : end + 1]) else CALLBACKS
+            await take_lines.options(queue=queue).enqueue(conn, callback_id=callback_id, begin=end, done=done)
             ctx.result = {"applied": applied, "left": len(lines) - end}
             return
         ignored = len(lines) - done + odd

@@ -19,6 +19,8 @@ class Channel(StrEnum):
 
 RATES: Final = {Channel.WHATSAPP: 80, Channel.SMS: 10, Channel.EMAIL: 20}
 """Messages a second of a sender: one business number, a long number of Twilio, a polite mail server."""
+WORDS: Final = "outbound_words"
+"""The queue of callbacks in which people may have written, until that is applied: no status is before them."""
 
 
 class Status(StrEnum):

@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 from uuid import UUID
 
 from psycopg import AsyncConnection
@@ -138,7 +137,7 @@ async def message(conn: Connection, look: Look) -> Sequence[Block]:
         N_("template"): row["template_code"],
         N_("waits for"): row["waits_for"],
         N_("error"): row["error_code"],
-        N_("trail"): Link(trail, f"/trail/{quote(trail, safe='')}") if trail else None,
+        N_("trail"): Link(trail, "/trail", {"q": trail}) if trail else None,
         N_("job"): Link(str(row["job_id"]), f"/jobs/{row['job_id']}") if row["job_id"] else None,
     }
     values = {"id": str(number)}
@@ -234,7 +233,7 @@ def _tenant(look: Look) -> str:
 
 
 def _listed(row: Row) -> list[Any]:
-    link = Link(f"{row['created_at']:%Y-%m-%d %H:%M:%S}", "message", {"id": str(row["id"]), "tenant": row["tenant_id"]})
+    link = Link(row["created_at"], "message", {"id": str(row["id"]), "tenant": row["tenant_id"]})
     state = State(row["status"], TONES.get(row["status"], "info"))
     rest = (row["template_code"], state, row["waits_for"], row["error_code"], row["dossier_id"])
     return [link, row["channel"], row["to_address"], *rest]

@@ -24,13 +24,15 @@ _FAILED = {
     "dead_letters": N_("dead letters"),
 }
 
+MOST_COUNTED = 10_000
+
 
 async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     """Of the tenant who looks; no recipients, no texts."""
     counts = {str(status): 0 for status in Status}
-    counts |= {row["status"]: row["messages"] for row in await store.rows(conn, "panel_counts")}
+    counts |= {row["status"]: row["messages"] for row in await store.rows(conn, "panel_counts", most=MOST_COUNTED)}
     return [
-        Counts("Messages of the last day, by status", counts),
+        Counts("Messages of the last day, by status", counts, sum(counts.values()) >= MOST_COUNTED),
         Table("What messages wait for", tuple(_WAITS.values()), await _rows(conn, "panel_waits", _WAITS)),
         Table("Held senders", tuple(_SENDERS.values()), await _rows(conn, "panel_senders", _SENDERS)),
         Table("Failed within the last day", tuple(_FAILED.values()), await _rows(conn, "panel_failed", _FAILED)),

@@ -199,6 +199,8 @@ def held(cli: Cli, folder: Folder) -> None:
     for each in found:
         failed = each.state != duplicates.PENDING["state"]
         state = f"{each.state}: {each.message}" if failed else "decided" if each.decided else each.state
+        if each.fault and not failed:
+            state = f"DECISION_INVALID: {each.fault}"
         known = f"{each.existing_name or '?'} ({each.existing_state or '?'})"
         shown.add_row(each.job_key, "\n".join(each.files), known, state)
     cli.out.show({"held": [asdict(each) for each in found]}, shown)

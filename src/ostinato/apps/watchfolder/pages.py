@@ -40,6 +40,8 @@ Connection = AsyncConnection[Any]
 Row = dict[str, Any]
 
 MOST = 40
+WINDOW = 2_000
+"""So many of the newest files are looked at one by one for words, before the index of words is asked."""
 SHOWN_TEXT = 20_000
 TONES: dict[str, Tone] = {"DONE": "ok", "ERROR": "bad"}
 CHOICES = {
@@ -65,13 +67,18 @@ async def scans(conn: Connection, look: Look) -> Sequence[Block]:
     """Show files by their first pages; with words, those in which they stand."""
     words, folder = look.text("q"), look.text("folder")
     at, key = service.page_after(look.text("after") or None)
-    rows = await QUERIES.rows(conn, "scans", words=words or None, folder=folder or None, at=at, key=key, most=MOST + 1)
+    which = {"words": words or None, "folder": folder or None, "at": at, "key": key, "most": MOST + 1}
+    rows = await QUERIES.rows(conn, "scans", **which, window=WINDOW if words else None)
+    if words and len(rows) <= MOST:
+        found = await QUERIES.rows(conn, "scans_found", **which)
+        rows = sorted({_place(row): row for row in (*rows, *found)}.values(), key=_order, reverse=True)[: MOST + 1]
     cards = [
         Card(
             Link(row["file_name"], "scan", _asked(row)),
             _picture(row, "result", row["file_name"]) if row["drawn"] else None,
             _state(row["state"]),
-            " · ".join(filter(None, (_pages(look, row), row["folder"], f"{row['changed_at']:%Y-%m-%d}"))),
+            " · ".join(filter(None, (_pages(look, row), row["folder"]))),
+            row["changed_at"],
         )
         for row in rows[:MOST]
     ]
@@ -81,6 +88,14 @@ async def scans(conn: Connection, look: Look) -> Sequence[Block]:
         Form("Find", (Field("q", "Words in the text or the name", words), Field("folder", "Folder", folder)), "scans"),
         Gallery("Files", cards, Link(look.words("Older"), "scans", asked) if after else None),
     ]
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    return row["tenant_id"], row["folder_id"], row["job_key"]
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    return row["changed_at"], row["job_key"]
 
 
 async def scan(conn: Connection, look: Look) -> Sequence[Block]:

@@ -27,14 +27,16 @@ _ERROR = {
     "changed_at": N_("time"),
 }
 
+MOST_COUNTED = 10_000
+
 
 async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     """Show what the caller may see: a tenant its own folders, a worker's connection those of all."""
-    counts = {row["state"]: row["jobs"] for row in await QUERIES.rows(conn, "count_jobs")}
+    counts = {row["state"]: row["jobs"] for row in await QUERIES.rows(conn, "count_jobs", most=MOST_COUNTED)}
     folders = await QUERIES.rows(conn, "folders_at_a_glance")
     errors = await QUERIES.rows(conn, "last_errors")
     return [
-        Counts("Files on their way, and ended in the last hour", counts),
+        Counts("Files on their way, and ended in the last hour", counts, sum(counts.values()) >= MOST_COUNTED),
         Table("Folders", tuple(_FOLDER.values()), [[row[name] for name in _FOLDER] for row in folders]),
         Table("Last errors", tuple(_ERROR.values()), [[row[name] for name in _ERROR] for row in errors]),
     ]

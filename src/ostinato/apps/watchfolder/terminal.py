@@ -8,6 +8,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ostinato.apps.watchfolder.names import shown_name
+from ostinato.apps.watchfolder.tick.decisions import PATIENCE
 from ostinato.apps.watchfolder.tick.sights import blocked_sentence
 from ostinato.commands import Output, counted, table
 
@@ -84,6 +85,9 @@ class View:
             self._say(row)
             return
         decided = event.get("files")
+        if not any(key.startswith(prefix) for key in self._rows):  # held by a run before this one
+            for name in decided or ("",):
+                self._row(prefix + name)["name"] = name.partition("__")[2] or event["jobKey"][:12]
         for key, row in self._rows.items():
             if key.startswith(prefix) and (decided is None or key.removeprefix(prefix) in decided):
                 row |= {"state": event["state"], "note": event.get("message") or event.get("action") or ""}
@@ -135,8 +139,10 @@ class View:
             self._live.update(self._table())
 
     def is_idle(self, memory: "Memory", in_flight: dict[str, Any]) -> bool:
-        """Whether no job is in flight, and `in/` has nothing but what cannot be taken."""
+        """Whether no job is in flight, `in/` has nothing but what cannot be taken, and no decision is half written."""
         if in_flight or memory.staged or memory.finished:
+            return False
+        if any(count < PATIENCE for count in memory.bad_decisions.values()):
             return False
         return all(sight.failed >= GIVEN_UP for sight in memory.sights.values())
 

@@ -197,9 +197,11 @@ where c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s and c.state = 'SEA
 order by c.sealed_seq limit %(most)s;
 
 -- name: page_counts
--- Captures of the last day by state, of whoever looks.
-select c.state, count(*) as captures from vault_secure.capture_events c
-where c.received_at > ostinato.now() - interval '1 day' group by c.state order by c.state;
+-- Captures of the last day by state, of whoever looks; the newest so many.
+select c.state, count(*) as captures from (
+    select c.state from vault_secure.capture_events c where c.received_at > ostinato.now() - interval '1 day'
+    order by c.received_at desc limit %(most)s) c
+group by c.state order by c.state;
 
 -- name: page_captures
 -- The newest captures of whoever looks.

@@ -231,9 +231,10 @@ with old as (
 update enrichment.company_document d set payload_json = null from old where d.id = old.id;
 
 -- name: count_by_status
--- Requests by state, as the reader may see them.
+-- The newest so many requests by state, as the reader may see them.
 select c.shown_status as status, count(*) as requests
-from enrichment.request r join enrichment.company c on c.siren = r.company_siren group by 1;
+from (select r.company_siren from enrichment.request r order by r.created_at desc limit %(most)s) r
+join enrichment.company c on c.siren = r.company_siren group by 1;
 
 -- name: source_health
 -- How the sources are.

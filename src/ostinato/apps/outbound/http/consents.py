@@ -1,6 +1,5 @@
 """Serves consents: record, revoke, show with the proof; and unsubscribe by one click."""
 
-import html
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import parse_qs
@@ -17,6 +16,7 @@ from ostinato.apps.outbound.consent import consents, erasure
 from ostinato.apps.outbound.consent.consents import Given, Recorded
 from ostinato.apps.outbound.consent.erasure import Erased
 from ostinato.apps.outbound.errors import ConsentProofRequired
+from ostinato.apps.outbound.http.leaving import TEXTS, language_of, page
 from ostinato.apps.outbound.model import Channel, ConsentSource, ConsentStatus, Purpose
 from ostinato.apps.outbound.permissions import CONSENT, ERASE, READ
 from ostinato.apps.outbound.settings import OutboundSettings
@@ -31,10 +31,6 @@ router = Router(prefix="/api/v1/outbound", tags=["outbound consent"])
 SubjectId = Annotated[str, Query(alias="subjectId", min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 ONE_CLICK = "One-Click"
 MOST_FORM = 10_000
-PAGE = """<!doctype html><html lang="fr"><meta charset="utf-8"><title>Se désabonner</title>
-<form method="post" action="{action}">
-<input type="hidden" name="List-Unsubscribe" value="One-Click">
-<p>Ne plus recevoir ces messages ?</p><button>Se désabonner</button></form></html>"""
 
 
 class NewConsent(View):
@@ -129,11 +125,12 @@ async def erase_subject(caller: Who, subject_id: SubjectId) -> Erased:
 
 
 @router.get("/unsubscribe/{token}", public=True, response_class=HTMLResponse)
-async def ask_unsubscribe(token: str) -> Response:
+async def ask_unsubscribe(request: Request, token: str) -> Response:
     """A page with a button. Looking at it ends nothing: scanners of mail open every link."""
-    action = html.escape(f"/api/v1/outbound/unsubscribe/{token}", quote=True)
-    policy = {"Content-Security-Policy": "default-src 'none'; form-action 'self'"}
-    return HTMLResponse(PAGE.format(action=action), headers=policy)
+    language = language_of(request.headers.get("accept-language", ""))
+    policy = "default-src 'none'; form-action 'self'"
+    headers = {"Content-Security-Policy": policy, "Content-Language": language, "Vary": "Accept-Language"}
+    return HTMLResponse(page(f"/api/v1/outbound/unsubscribe/{token}", language), headers=headers)
 
 
 @router.post("/unsubscribe/{token}", public=True, raises=(NotFound, InvalidInput), response_class=PlainTextResponse)
@@ -154,7 +151,9 @@ async def unsubscribe(request: Request, token: str) -> Response:
         proof = {"list_unsubscribe": ONE_CLICK}
         if not await consents.unsubscribe(conn, consent_id, ConsentSource.EMAIL_LINK, proof, settings):
             raise NotFound("there is nothing to unsubscribe from by this link")
-    return PlainTextResponse("Vous êtes désabonné.")
+    language = language_of(request.headers.get("accept-language", ""))
+    headers = {"Content-Language": language, "Vary": "Accept-Language"}
+    return PlainTextResponse(TEXTS[language].done, headers=headers)
 
 
 def is_one_click(body: bytes, content_type: str) -> bool:

@@ -20,6 +20,7 @@ from ostinato import tenants
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.http.turns import Turns, Unsigned
 from ostinato.apps.outbound.jobs import CALLBACKS
+from ostinato.apps.outbound.model import WORDS
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.protocol import JSON, Hook, Posted
 from ostinato.apps.outbound.send import callbacks
@@ -43,8 +44,8 @@ from ostinato.web import Router, client_of
 router = Router(prefix="/api/v1/webhooks", tags=["outbound callbacks"])
 log = get_logger("outbound")
 
-MOST_HEARD_BYTES: Final = 256 * 2**10
-"""What is larger is left to its job: more than some 500 lines of WhatsApp, or than a mail to unsubscribe has."""
+MOST_HEARD_BYTES: Final = 2**20
+"""What is larger is left to its job: more than the 1,000 lines that Meta batches, or than a mail to unsubscribe has."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -91,6 +92,8 @@ def _turns(request: Request) -> Turns:
 
 async def _stored(client: Client, provider: str, posted: Posted, whose: Account, content_type: str | None) -> Row:
     """Store the bytes, and the job that reads them."""
+    # A status waits for others; what the request cannot apply of a person's words must not.
+    queue = WORDS if PROVIDERS[provider].may_have_words(posted.body) else CALLBACKS
     async with client.transaction() as conn:
         await tenants.enter_flow(conn)
         row = await store.one(
@@ -101,8 +104,9 @@ async def _stored(client: Client, provider: str, posted: Posted, whose: Account,
             content_type=content_type,
             body=posted.body,
             tenant_id=whose.tenant_id,
+            queue=queue,
         )
-    client.ring(CALLBACKS)
+    client.ring(queue)
     return row
 
 
@@ -141,10 +145,11 @@ async def _hear(  # noqa: PLR0917 - which callback, what it says, and who signed
     """Apply what a person wrote, STOP above all, before the provider is answered.
 
     Statuses wait for their turn, of which there may be 200,000; a person does not. If it cannot be
-    done now, it is not lost: the callback is stored, and its job applies all of it. So it is with
-    the words beyond a batch, and with callbacks that would take this process long to read.
+    done now, it is not lost: the callback is stored, and its job, in a queue without statuses before
+    it, applies all of it. So it is with the words beyond a batch, and with callbacks that would take
+    this process long to read.
     """
-    if len(posted.body) > MOST_HEARD_BYTES:
+    if len(posted.body) > MOST_HEARD_BYTES or not PROVIDERS[provider].may_have_words(posted.body):
         return
     try:
         heard = await callbacks.read(provider, posted, settings)

@@ -136,6 +136,10 @@ class Provider(Protocol):
         more lines than `check_count` allows is refused with `BodyTooLarge` before any is read.
         """
 
+    def may_have_words(self, body: bytes) -> bool:  # noqa: ARG002 - as below
+        """Whether people may have written in a callback, by a look at its bytes: none is taken apart for it."""
+        return True
+
     def ruling(self, code: str) -> Ruling | None:  # noqa: ARG002 - most have none
         """Rule on a code that `errors` does not list; None: there is no rule for it."""
         return None

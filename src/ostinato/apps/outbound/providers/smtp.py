@@ -143,6 +143,11 @@ class Smtp(Provider):
         """Read a bounce, a complaint or an unsubscription, in whichever form it comes."""
         return reports.read(posted, settings)
 
+    def may_have_words(self, body: bytes) -> bool:
+        """Whether it is a mail to the address of List-Unsubscribe; a report quotes that address too."""
+        text = body.lower()
+        return b"unsubscribe+" in text and b"report-type" not in text and not text.lstrip().startswith(b"{")
+
     def ruling(self, code: str) -> Ruling | None:
         """Rule by the class of a reply: 4xx is for now, 5xx for good (RFC 5321)."""
         reply = _REPLY.fullmatch(code)

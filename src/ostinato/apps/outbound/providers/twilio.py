@@ -131,6 +131,10 @@ class Twilio(Provider):
             return Taken(document["sid"], safe(document))
         return Lost("the answer has no sid")
 
+    def may_have_words(self, body: bytes) -> bool:
+        """Whether there is a text; no status has one."""
+        return b"Body=" in body
+
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:  # noqa: ARG002 - as the protocol has it
         """Read a status, or a message that came in."""
         form = {name: storable(value) for name, value in _form(posted.body)}

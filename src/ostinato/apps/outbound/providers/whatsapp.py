@@ -137,6 +137,10 @@ class WhatsApp(Provider):
         """Read statuses, inbound messages, preferences, and what became of templates."""
         return whatsapp_lines.read(posted.body)
 
+    def may_have_words(self, body: bytes) -> bool:
+        """Whether it names who wrote, or a preference; no status has either."""
+        return b'"from"' in body or b'"user_preferences"' in body
+
     def is_set_up(self, settings: OutboundSettings) -> bool:
         """Whether there is a token."""
         return bool(settings.whatsapp_token)

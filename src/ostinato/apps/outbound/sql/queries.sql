@@ -591,7 +591,8 @@ order by id desc limit %(most)s;
 
 -- name: add_callback
 -- The bytes of a callback, and the job that reads them.
-select id, received_at from outbound.add_callback(%(provider)s, %(url)s, %(content_type)s, %(body)s, %(tenant_id)s);
+select id, received_at from outbound.add_callback(%(provider)s, %(url)s, %(content_type)s, %(body)s, %(tenant_id)s,
+    queue => %(queue)s);
 
 -- name: callback
 -- A callback.
@@ -706,9 +707,11 @@ where tenant_id = %(tenant_id)s and status = 'QUEUED' and waits_for = any (%(wai
 select name, label, value from outbound.figures(%(tenant_id)s, %(minutes)s);
 
 -- name: panel_counts
--- The messages of the last day by status, of whoever looks.
-select status, count(*) as messages from outbound.message where created_at > ostinato.now() - interval '1 day'
-    group by status;
+-- The messages of the last day by status, of whoever looks; the newest so many.
+select status, count(*) as messages from (
+    select status from outbound.message where created_at > ostinato.now() - interval '1 day'
+    order by created_at desc limit %(most)s) newest
+group by status;
 
 -- name: panel_waits
 -- What messages wait for, of whoever looks.

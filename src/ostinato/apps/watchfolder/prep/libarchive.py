@@ -116,4 +116,4 @@ class Archive:
             return Refused("ENCRYPTED", f"the {self._called} archive is locked with a password")
         if "unsupported" in low or "not supported" in low or "solid" in low:
             return Refused("UNSUPPORTED", f"this {self._called} archive is packed in a way not read here: {said}")
-        return Refused("CORRUPT", f"the {self._called} archive cannot be read: {said}")
+        return Refused("CORRUPT", f"the {self._called} archive cannot be read: {said or 'it is damaged'}")

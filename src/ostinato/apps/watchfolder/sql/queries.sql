@@ -149,11 +149,15 @@ from watchfolder.folder f
 where f.removed_at is null;
 
 -- name: count_jobs
--- Jobs that are on their way, and those that ended in the last hour, by state.
-select j.state, count(*) as jobs from watchfolder.job j
-where j.state not in ('DONE', 'ERROR') or j.changed_at > ostinato.now() - interval '1 hour'
-group by j.state
-order by j.state;
+-- Jobs that are on their way, and those that ended in the last hour, by state; it stops at so many of each.
+select s.state, count(*) as jobs from (
+    (select j.state from watchfolder.job j where j.state not in ('DONE', 'ERROR') limit %(most)s)
+    union all
+    (select j.state from watchfolder.job j
+     where j.state in ('DONE', 'ERROR') and j.changed_at > ostinato.now() - interval '1 hour'
+     order by j.changed_at desc limit %(most)s)) s
+group by s.state
+order by s.state;
 
 -- name: folders_at_a_glance
 -- The folders that the caller sees, those with a problem first.
@@ -187,16 +191,38 @@ on conflict (tenant_id, folder_id, job_key) do update set body = excluded.body, 
     result_page = excluded.result_page, read_at = excluded.read_at;
 
 -- name: scans
--- Files that were read or failed, the last changed first; with words, those in whose text or name they stand.
+-- Files that were read or failed, the last changed first; with words, those among the newest `window` in whose text or
+-- name they stand. A word that many files have fills a page so; for one that few have, `scans_found` looks at them all.
 select j.tenant_id, j.folder_id, f.name as folder, j.job_key, j.file_name, j.state, j.pages, j.changed_at,
        coalesce(r.result_page, r.first_page) is not null as drawn
-from watchfolder.job j
+from (
+    select * from watchfolder.job j
+    where (j.changed_at, j.job_key) < (coalesce(%(at)s::timestamptz, 'infinity'), coalesce(%(key)s, ''))
+    order by j.changed_at desc, j.job_key desc limit %(window)s) j
 join watchfolder.folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id and f.removed_at is null
 left join watchfolder.reading r on (r.tenant_id, r.folder_id, r.job_key) = (j.tenant_id, j.folder_id, j.job_key)
 where (%(folder)s::text is null or f.name = %(folder)s)
     and (%(words)s::text is null or r.words @@ websearch_to_tsquery('french', %(words)s)
          or strpos(lower(j.file_name), lower(%(words)s)) > 0)
-    and (%(at)s::timestamptz is null or (j.changed_at, j.job_key) < (%(at)s::timestamptz, %(key)s))
+order by j.changed_at desc, j.job_key desc limit %(most)s;
+
+-- name: scans_found
+-- Files in whose text or among the words of whose name some words stand, the last changed first, by their indexes.
+with found as (
+    select r.tenant_id, r.folder_id, r.job_key from watchfolder.reading r
+    where r.words @@ websearch_to_tsquery('french', %(words)s)
+    union
+    select j.tenant_id, j.folder_id, j.job_key from watchfolder.job j
+    where to_tsvector('simple', translate(j.file_name, '._-', '   '))
+          @@ websearch_to_tsquery('simple', translate(%(words)s, '._-', '   '))
+)
+select j.tenant_id, j.folder_id, f.name as folder, j.job_key, j.file_name, j.state, j.pages, j.changed_at,
+       coalesce(r.result_page, r.first_page) is not null as drawn
+from found w join watchfolder.job j using (tenant_id, folder_id, job_key)
+left join watchfolder.reading r using (tenant_id, folder_id, job_key)
+join watchfolder.folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id and f.removed_at is null
+where (%(folder)s::text is null or f.name = %(folder)s)
+    and (j.changed_at, j.job_key) < (coalesce(%(at)s::timestamptz, 'infinity'), coalesce(%(key)s, ''))
 order by j.changed_at desc, j.job_key desc limit %(most)s;
 
 -- name: scan

@@ -7,12 +7,18 @@ crash it is simply done again.
 import itertools
 import uuid
 from pathlib import Path
-from typing import Any
 
-from ostinato.apps.watchfolder.model import ACTIONS, Document
+from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.names import candidates, fit, forced_name, safe_name, split_name
 from ostinato.apps.watchfolder.tick.context import Tick, log
-from ostinato.apps.watchfolder.tick.duplicates import PENDING, held_files, remove_if_empty, restore_reports
+from ostinato.apps.watchfolder.tick.duplicates import (
+    PENDING,
+    Undecidable,
+    held_files,
+    read_decision,
+    remove_if_empty,
+    restore_reports,
+)
 from ostinato.apps.watchfolder.utils import (
     append_json,
     atomic_write_json,
@@ -28,10 +34,6 @@ from ostinato.apps.watchfolder.utils import (
 DISCARDED = "discarded.jsonl"
 """The file in `index/` with a line for every file that was deleted."""
 PATIENCE = 10  # ticks that an unreadable decision may be just being written
-
-
-class Undecidable(Exception):
-    """A decision that cannot be carried out; nothing was deleted."""
 
 
 class NotYet(Exception):
@@ -54,7 +56,7 @@ def apply_decisions(tick: Tick) -> None:
 def _apply(tick: Tick, place: Path) -> None:
     job_key = place.name
     try:
-        decision = _read(place)
+        decision = read_decision(place)
     except Undecidable as error:
         count = tick.memory.bad_decisions.get(job_key, 0) + 1
         tick.memory.bad_decisions[job_key] = count
@@ -84,19 +86,6 @@ def _apply(tick: Tick, place: Path) -> None:
             "left": len(held_files(place)) if place.is_dir() else 0,
         }
     )
-
-
-def _read(place: Path) -> dict[str, Any]:
-    try:
-        decision = read_json(place / "decision.json")
-    except (ValueError, OSError) as error:
-        raise Undecidable(f"decision.json cannot be read: {error}") from None
-    if not isinstance(decision, dict) or decision.get("action") not in ACTIONS:
-        raise Undecidable(f"decision.json names no action: one of {', '.join(ACTIONS)}")
-    files = decision.get("files")
-    if files is not None and not (isinstance(files, list) and files and all(isinstance(each, str) for each in files)):
-        raise Undecidable("files in decision.json must be a list of names, at least one; without it all are meant")
-    return decision
 
 
 def _do(tick: Tick, job_key: str, path: Path, decision: Document) -> None:

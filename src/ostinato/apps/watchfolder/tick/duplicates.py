@@ -23,6 +23,10 @@ PENDING = {"state": "DUPLICATE_PENDING"}
 OURS = {"status.json", "decision.json"}
 
 
+class Undecidable(Exception):
+    """A decision that cannot be carried out; nothing was deleted."""
+
+
 def hold(
     folders: Folders, job_key: str, incoming: Path, existing: Document, profile: Document, *, name: str | None = None
 ) -> Document:
@@ -81,6 +85,8 @@ class Held:
     """A decision was written; it waits for the next tick, unless `state` says that it failed."""
     decided_at: str | None = None
     """When it was taken, as decision.json says."""
+    fault: str | None = None
+    """Why what was written decides nothing."""
 
 
 def held(folders: Folders) -> list[Held]:
@@ -104,9 +110,34 @@ def held(folders: Folders) -> list[Held]:
                 existing.get("fileName"),
                 (place / "decision.json").exists(),
                 decision.get("decidedAt"),
+                _fault(place),
             )
         )
     return found
+
+
+def read_decision(place: Path) -> Document:
+    """Read the decision about what is held in a folder; raises `Undecidable` for one that decides nothing."""
+    try:
+        decision = read_json(place / "decision.json")
+    except (ValueError, OSError) as error:
+        raise Undecidable(f"decision.json cannot be read: {error}") from None
+    if not isinstance(decision, dict) or decision.get("action") not in ACTIONS:
+        raise Undecidable(f"decision.json names no action: one of {', '.join(ACTIONS)}")
+    files = decision.get("files")
+    if files is not None and not (isinstance(files, list) and files and all(isinstance(each, str) for each in files)):
+        raise Undecidable("files in decision.json must be a list of names, at least one; without it all are meant")
+    return decision
+
+
+def _fault(place: Path) -> str | None:
+    if not (place / "decision.json").exists():
+        return None
+    try:
+        read_decision(place)
+    except Undecidable as error:
+        return str(error)
+    return None
 
 
 def _places(folders: Folders) -> list[Path]:

@@ -88,9 +88,13 @@ def _choose(tick: Tick, job_key: str, document: Document, result: Document | Non
 
 
 def _told(document: Document, result: Document) -> Document:
-    """The result of OCR, with what PREP had to say before: nothing is left out without being told."""
-    before = document.get("notes") or []
-    return {**result, "notes": [*before, *(result.get("notes") or [])]} if before else result
+    """The result of OCR, with what PREP had to say before: nothing is left out without being told.
+
+    Without the path that OCR told: the file is moved from there, and folders can be, too.
+    """
+    notes = [*(document.get("notes") or []), *(result.get("notes") or [])]
+    told = {name: value for name, value in result.items() if name != "path"}
+    return {**told, "notes": notes} if notes else told
 
 
 def _moved(tick: Tick, job_key: str, document: Document, source: Path, to: str) -> Document:

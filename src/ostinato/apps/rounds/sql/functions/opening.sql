@@ -5,8 +5,8 @@
 -- verb that is repeated, or run twice at once, finds nothing left to do.
 --
 -- Lock order: rows of groups by id, rows of daily_rounds by id, keys of events, and last the claim of the job. Changes
--- of settings take the same order. Without `wait`, groups that somebody has in hands are passed over, for another look
--- at the end of the run.
+-- of settings take the same order. Without `wait`, groups that another transaction has locked are passed over, for
+-- another look at the end of the run.
 -- A set is a few hundred rows of a table that may have millions: they are looked up by their keys, whatever the
 -- statistics of the moment say. Right after a hundred thousand rounds were made these are wrong, and a plan that reads
 -- the whole table for each set would turn seconds into minutes; hence the settings of the functions.
@@ -14,7 +14,7 @@
 -- whole); settings that change in between (the trigger marks the round stale, and stale rounds are not opened); a lock
 -- that is lost to a mistake (the unique constraint of group and day, and the machine, are still there).
 
--- Takes groups in hands until the end of the transaction.
+-- Locks groups until the end of the transaction.
 create function rounds.lock_groups(group_ids bigint[], wait boolean) returns bigint[] language plpgsql
 set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
@@ -163,9 +163,9 @@ begin
 end
 $$;
 
--- Opens rounds with their prompts, frozen as they are now; gives open ones the prompt that they waited for; tells of
--- those that members can take part in. Missed ones are opened and closed at once, and nobody is told. Returns each with
--- how late it was, in seconds.
+-- Opens rounds with their prompts, frozen as they are now; gives open ones the prompt that they waited for; emits an
+-- event for those that members can take part in. Missed ones are opened and closed at once, without an event. Returns
+-- each with how late it was, in seconds.
 create function rounds.apply_opening(
     round_ids bigint[], prompt_ids bigint[], are_missed boolean[], by text, correlation_id text
 ) returns table (round_id bigint, missed boolean, told boolean, lateness double precision) language plpgsql
@@ -203,7 +203,7 @@ begin
                greatest(r.open_at, r.timed_at) as due_at
         from daily_rounds r where r.id = any (round_ids) and (r.opened_at = v_now or r.prompted_at = v_now)
     ), heard as materialized (
-        select rounds.tell_opened(array(select c.id from changed c where c.told order by c.id)) as nothing
+        select rounds.emit_opened(array(select c.id from changed c where c.told order by c.id)) as nothing
     )
     select c.id, c.missed, coalesce(c.told, false), case when c.opened then extract(epoch from v_now - c.due_at)
         else 0 end::double precision
@@ -211,14 +211,14 @@ begin
 end
 $$;
 
--- Tells that rounds are open, one event each, in the order of each group. The recipients are the members who want to be
--- told, of groups that are active and want that too. Each round has a trail of its own, `round-<id>`: what comes of one
--- is not lost among thousands.
-create function rounds.tell_opened(round_ids bigint[]) returns void language plpgsql
+-- Emits that rounds are open, one event each, in the order of each group. The recipients are the members who want to
+-- be notified, of groups that are active and want that too. Each round has a trail of its own, `round-<id>`:
+-- what comes of one is not lost among thousands.
+create function rounds.emit_opened(round_ids bigint[]) returns void language plpgsql
 set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 declare
-    v_told record;
+    v_events record;
 begin
     select array_agg(json_build_object(
                'round_id', r.id, 'group_id', r.group_id, 'group', g.name, 'local_date', r.scheduled_for_local_date,
@@ -232,16 +232,16 @@ begin
                    order by m.user_id))::text order by r.id) as payloads,
            array_agg('group-' || r.group_id order by r.id) as keys, array_agg(r.tenant_id order by r.id) as tenants,
            array_agg('round-' || r.id order by r.id) as trails
-    into v_told
+    into v_events
     from daily_rounds r join groups g on g.tenant_id = r.tenant_id and g.id = r.group_id
     left join group_settings s on s.tenant_id = r.tenant_id and s.group_id = r.group_id
     where r.id = any (round_ids);
-    perform rounds.tell('rounds.opened', v_told.payloads, v_told.keys, v_told.tenants, v_told.trails);
+    perform rounds.emit('rounds.opened', v_events.payloads, v_events.keys, v_events.tenants, v_events.trails);
 end
 $$;
 
--- Tells events of one type.
-create function rounds.tell(type text, payloads text[], keys text[], tenant_ids text[], trails text[]) returns void
+-- Emits events of one type.
+create function rounds.emit(type text, payloads text[], keys text[], tenant_ids text[], trails text[]) returns void
 language plpgsql set search_path = rounds, pg_catalog, pg_temp as $$
 begin
     if payloads is not null then
@@ -252,7 +252,7 @@ begin
 end
 $$;
 
--- Closes those of some rounds whose time is over, and tells. Returns each with how late that was, in seconds.
+-- Closes those of some rounds whose time is over, and emits that. Returns each with how late that was, in seconds.
 create function rounds.close_rounds(round_ids bigint[], wait boolean, by text, correlation_id text)
 returns table (round_id bigint, lateness double precision) language plpgsql
 set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off
@@ -266,7 +266,7 @@ declare
         where r.id = any (round_ids) and r.group_id = any (v_groups) and r.status = 'open' and r.close_at <= v_now
         order by r.id for no key update);
     v_pass   bigint;
-    v_told   record;
+    v_events   record;
 begin
     if v_due = '{}' then
         return;
@@ -278,8 +278,8 @@ begin
                                        'local_date', r.scheduled_for_local_date)::text order by r.id) as payloads,
            array_agg('group-' || r.group_id order by r.id) as keys, array_agg(r.tenant_id order by r.id) as tenants,
            array_agg('round-' || r.id order by r.id) as trails
-    into v_told from daily_rounds r where r.id = any (v_due);
-    perform rounds.tell('rounds.closed', v_told.payloads, v_told.keys, v_told.tenants, v_told.trails);
+    into v_events from daily_rounds r where r.id = any (v_due);
+    perform rounds.emit('rounds.closed', v_events.payloads, v_events.keys, v_events.tenants, v_events.trails);
     return query
     select r.id, extract(epoch from v_now - r.close_at)::double precision from daily_rounds r
     where r.id = any (v_due) order by r.id;
