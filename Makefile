@@ -10,13 +10,17 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-faults check sbom coverage mutants bench bench-check reference snapshot lock clean
+.PHONY: help up docs test test-faults check sbom coverage mutants bench bench-apps bench-check reference snapshot lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: .venv/ready ## start everything: PostgreSQL, schema, API, worker, demo (ARGS="--port 0 --no-demo")
 	@$(BIN)/ostinato up $(ARGS)
+
+# Nothing is fetched, and nothing in the pages is loaded from elsewhere; a broken link or anchor fails.
+docs: .venv/ready ## build the documents as a site into site/: open site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
 
 # The byte code is kept, also where the environment says otherwise: the tests start hundreds of processes.
 test test-faults: export PYTHONDONTWRITEBYTECODE =
@@ -48,6 +52,9 @@ mutants: .venv/ready ## break the rules of docs/specs one by one; fails if their
 bench: .venv/ready ## measure Ostinato and its peers side by side, print the table
 	@$(BIN)/python -m bench $(ARGS)
 
+bench-apps: .venv/ready ## measure the applications against their own yardsticks, as ratios
+	@$(BIN)/python -m bench.apps $(ARGS)
+
 bench-check: .venv/ready ## fail if Ostinato is more than 15 % slower than bench/baseline.json
 	@$(BIN)/python -m bench.check $(ARGS)
 
@@ -74,7 +81,7 @@ lock: .venv/ready ## write requirements/*.lock anew (ARGS="--upgrade" for newer 
 	$(LOCK) $(ARGS) --output-file requirements/dev.lock requirements/dev.in
 
 clean: ## remove what was built, the caches and .venv; data in .ostinato stays
-	rm -rf .venv .bench build dist src/*.egg-info
+	rm -rf .venv .bench build dist site src/*.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

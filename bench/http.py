@@ -1,31 +1,37 @@
 """`python -m bench.http`: what the API adds to bare FastAPI, and how fast it is.
 
-Two servers one after the other, each one process with one uvicorn: FastAPI alone, and our API with
-a router of the same two routes. A caller in this process keeps some connections busy with requests
-that are bytes made before, so that the server and not the caller is measured.
+Two servers one after the other, each one process with one uvicorn: FastAPI alone, and our API with its
+real routes. A caller in this process keeps some connections busy with requests that are bytes made
+before, so that the server and not the caller is measured.
 
-    GET     answers {"ok": true}; ours is authenticated, limited, counted, traced and logged
-    POST    adds a job, one commit each; ours as the tenant, under row-level security
+    ping        answers {"ok": true}; ours is authenticated, limited, counted, traced and logged
+    GET         GET /api/v1/engine/jobs/{id}; alone: the same query and model, and nothing around them
+    POST        POST /api/v1/engine/jobs, one commit each; ours as the tenant, under row-level security, audited;
+                alone: the same insert in autocommit
+    POST key    the same with an Idempotency-Key of its own; alone: as POST
 
-Rounds alternate between the two; each figure is the median of its rounds.
+Rounds alternate between the two; each figure is the median of its rounds. The processor time of the server's process
+for each request depends little on what else the machine does.
 """
 
 import argparse
 import asyncio
 import contextlib
+import itertools
 import os
 import re
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
 import psycopg
 from fastapi import FastAPI, Response
 from pydantic import BaseModel
@@ -36,14 +42,17 @@ from ostinato import App, Client
 from ostinato._core.base import log
 from ostinato._core.base.settings import Settings
 from ostinato._core.engine import keys
+from ostinato._core.runtime.worker.enrol import declare_kinds
 from ostinato._core.web.caller import Who
-from ostinato._core.web.idempotent import Key
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.job_views import JobView, view_of
+from ostinato._faces.api.views import PREFIX
 
 CONNECTIONS = 8
 SECONDS = 3.0
 WARM_SECONDS = 1.0
+REQUESTS = ("ping", "GET", "POST", "POST key")
 ROUNDS = 3
 ASK = Permission("bench.ask", ("bench",), "be measured")
 APP = App("bench", http="bench.http:ROUTER")
@@ -51,8 +60,13 @@ ROUTER = Router(prefix="/bench", tags=["bench"])
 NOOP = ours.app_with(None)["bench.noop"]
 
 
-class Wanted(BaseModel):
+class Args(BaseModel):
     n: int
+
+
+class Wanted(BaseModel):
+    kind: str
+    args: Args
 
 
 class Ok(BaseModel):
@@ -65,18 +79,10 @@ async def ping(caller: Who) -> Ok:
     return Ok(ok=bool(caller))
 
 
-@ROUTER.post("/jobs", needs=ASK, status_code=202)
-async def add(caller: Who, key: Key, body: Wanted) -> Response:
-    """A job of the tenant."""
-    async with key.once(caller) as once:
-        job_id = await NOOP.enqueue(once.conn, n=body.n)
-        once.reply(202, {"job_id": job_id})
-    return once.response()
-
-
 def bare(dsn: str) -> FastAPI:
-    """The same two routes, and nothing around them."""
+    """The same routes, and nothing around them."""
     client = Client(ours.database(dsn), max_size=20)
+    tenant = client.for_tenant("bench")
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -89,9 +95,15 @@ def bare(dsn: str) -> FastAPI:
     async def bare_ping() -> Ok:
         return Ok(ok=True)
 
-    @app.post("/bench/jobs", status_code=202)
+    @app.post(f"{PREFIX}/jobs", status_code=202)
     async def bare_add(body: Wanted) -> dict[str, int]:
-        return {"job_id": await NOOP.enqueue(client, n=body.n)}
+        return {"job_id": await NOOP.enqueue(client, n=body.args.n)}
+
+    @app.get(f"{PREFIX}/jobs/{{job_id}}", response_model=JobView)
+    async def bare_show(job_id: int) -> Response:
+        most: dict[str, Any] = {"parts": 100, "longest": 16_384, "most_events": 50, "most_lines": 200}
+        (found,) = await tenant.call("show_job_as", _read=True, job_id=job_id, **most)
+        return Response(view_of(*found).model_dump_json(), media_type="application/json")
 
     return app
 
@@ -115,12 +127,19 @@ class Load:
     rate: float
     p50: float
     p99: float
+    cpu: float = 0.0
+    """Microseconds of a processor that the server's process takes for a request."""
+
+
+NUMBERS = itertools.count(100_000_000)
+NUMBER = b"123456789"
+"""Stands in a request for a number of its own."""
 
 
 async def one_caller(port: int, request: bytes, until: float, took: list[float]) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while (started := time.perf_counter()) < until:
-        writer.write(request)
+        writer.write(request.replace(NUMBER, str(next(NUMBERS)).encode()))
         head = await reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", head)
         assert length is not None  # noqa: S101
@@ -140,23 +159,26 @@ async def load(port: int, request: bytes, seconds: float, callers: int = CONNECT
     return Load(count / seconds, 1000 * took[count // 2], 1000 * took[int(count * 0.99)])
 
 
-def request_of(method: str, key: str) -> bytes:
-    body = b'{"n": 1}' if method == "POST" else b""
-    path = "/bench/jobs" if method == "POST" else "/bench/ping"
+def request_of(which: str, key: str, job_id: int) -> bytes:
+    body = b'{"kind": "bench.noop", "args": {"n": 1}}' if which.startswith("POST") else b""
+    path = {"ping": "/bench/ping", "GET": f"{PREFIX}/jobs/{job_id}"}.get(which, f"{PREFIX}/jobs")
+    method = "POST" if body else "GET"
     lines = [f"{method} {path} HTTP/1.1", "Host: bench", f"Authorization: Bearer {key}"]
     if body:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    if which == "POST key":
+        lines.append(f"Idempotency-Key: {NUMBER.decode()}")
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 @contextlib.contextmanager
-def server_of(which: str, dsn: str) -> Iterator[int]:
+def server_of(which: str, dsn: str) -> Iterator[tuple[int, psutil.Process]]:
     with socket.create_server(("127.0.0.1", 0)) as sock:
         port: int = sock.getsockname()[1]
         command = [sys.executable, "-m", "bench.http", "--serve", which, dsn, str(sock.fileno())]
         process = subprocess.Popen(command, pass_fds=[sock.fileno()])
     try:
-        yield port
+        yield port, psutil.Process(process.pid)
     finally:
         process.terminate()
         process.wait(30)
@@ -164,40 +186,58 @@ def server_of(which: str, dsn: str) -> Iterator[int]:
 
 async def key_of(dsn: str) -> str:
     async with Client(ours.database(dsn)) as client, client.connection() as conn:
-        made = await keys.create(conn, tenant_id="bench", subject="bench", roles=["bench"])
+        await declare_kinds(conn, [ours.app_with(None, open=True)])  # as a worker that starts declares them
+        made = await keys.create(conn, tenant_id="bench", subject="bench", roles=["bench", "admin"])
     return made.key
 
 
-def measure(dsn: str, rounds: int) -> dict[tuple[str, str], list[Load]]:
+async def job_of(dsn: str) -> int:
+    """A job to be looked at."""
+    async with Client(ours.database(dsn)) as client:
+        return await client.for_tenant("bench").enqueue("bench.noop", {"n": 1})
+
+
+def measured(port: int, process: psutil.Process, request: bytes) -> Load:
+    asyncio.run(load(port, request, WARM_SECONDS))
+    before = process.cpu_times()
+    found = asyncio.run(load(port, request, SECONDS))
+    after = process.cpu_times()
+    took = after.user + after.system - before.user - before.system
+    return replace(found, cpu=1e6 * took / (found.rate * SECONDS))
+
+
+def measure(dsn: str, rounds: int, requests: Sequence[str] = REQUESTS) -> dict[tuple[str, str], list[Load]]:
+    """What each request costs bare FastAPI and our API, in rounds that alternate."""
     found: dict[tuple[str, str], list[Load]] = {}
     key = asyncio.run(key_of(dsn))
     for number in range(rounds):
         for which in ("bare", "ours") if number % 2 else ("ours", "bare"):
-            with server_of(which, dsn) as port:
-                for method in ("GET", "POST"):
-                    request = request_of(method, key)
-                    asyncio.run(load(port, request, WARM_SECONDS))
-                    found.setdefault((which, method), []).append(asyncio.run(load(port, request, SECONDS)))
+            with server_of(which, dsn) as (port, process):
+                for request in requests:
+                    # Emptied before each, so that nobody meets the rows, dead or alive, of who came before.
                     with psycopg.connect(dsn, autocommit=True) as conn:
                         conn.execute("truncate ostinato_data.ready, ostinato_data.job")
+                    job_id = asyncio.run(job_of(dsn))
+                    one = measured(port, process, request_of(request, key, job_id))
+                    found.setdefault((which, request), []).append(one)
     return found
 
 
-def show(found: dict[tuple[str, str], list[Load]]) -> None:
-    def middle(key: tuple[str, str], what: str) -> float:
-        return median(getattr(one, what) for one in found[key])
+def ratio(found: dict[tuple[str, str], list[Load]], request: str, what: str = "rate") -> float:
+    """Our figure against that of FastAPI alone: of the rate, or of the processor time (bare / ours)."""
+    bare_one, our_one = (median(getattr(one, what) for one in found[which, request]) for which in ("bare", "ours"))
+    return float(our_one / bare_one if what == "rate" else bare_one / our_one)
 
-    print(f"{'':<28}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}")
-    for method in ("GET", "POST"):
+
+def show(found: dict[tuple[str, str], list[Load]]) -> None:
+    print(f"{'':<28}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'CPU µs':>9}")
+    for request in dict.fromkeys(request for _, request in found):
         for which, name in (("bare", "FastAPI alone"), ("ours", "Ostinato's API")):
-            key = (which, method)
-            print(
-                f"{method:<5}{name:<23}{middle(key, 'rate'):>12,.0f}"
-                f"{middle(key, 'p50'):>9.2f}{middle(key, 'p99'):>9.2f}"
+            rate, p50, p99, cpu = (
+                median(getattr(one, what) for one in found[which, request]) for what in ("rate", "p50", "p99", "cpu")
             )
-        alone, both = middle(("bare", method), "rate"), middle(("ours", method), "rate")
-        added = 1e6 * (1 / both - 1 / alone)
-        print(f"     our layers add {added:,.0f} µs to a request: {1 - both / alone:.0%} of the rate")
+            print(f"{request:<9}{name:<19}{rate:>12,.0f}{p50:>9.2f}{p99:>9.2f}{cpu:>9,.0f}")
+        print(f"{'':<9}{ratio(found, request):.0%} of its rate, {ratio(found, request, 'cpu'):.0%} by processor time")
 
 
 def main() -> None:

@@ -15,11 +15,13 @@ MUST_RUN = "OSTINATO_TEST_MUST_RUN"
 TOOLS = {
     "chromium": "a browser",
     "clone": "the repository with its history",
+    "containers": "a container runtime",
     "disk": "the right to mount a small disk, which root has",
     "faketime": "a clock that is wrong",
     "filesystem": "a second file system, and leases on files",
     "libarchive": "archives other than ZIP",
     "linux": "all of 127.0.0.0/8 on the loopback",
+    "nats": "a broker",
     "namespace": "a mount in a name space of one's own",
     "node": "the code of capture's specification",
     "openssl": "a certificate",
@@ -28,9 +30,11 @@ TOOLS = {
     "postgresql-16": "a server between",
     "postgresql-17": "a server between",
     "postgresql-18": "the newest server",
+    "rabbitmq": "a broker",
     "rapid": "an engine that reads scans",
     "root": "the right to become somebody else",
     "sandbox": "every part of the sandbox of PREP and OCR",
+    "systemd": "systemd-analyze",
     "tesseract": "an engine that reads scans",
 }
 

@@ -120,7 +120,8 @@ CREATE TYPE ostinato_data.claimed_job AS (
 	waited double precision,
 	next_cursor text,
 	behind bigint,
-	subject text
+	subject text,
+	traceparent text
 );
 ALTER TYPE ostinato_data.claimed_job OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.erasure AS (
@@ -325,6 +326,11 @@ CREATE FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attemp
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], alone boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.begin_request(request json, OUT token bigint, OUT answer json, OUT replayed boolean, OUT refused json) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.begin_request(request json, OUT token bigint, OUT answer json, OUT replayed boolean, OUT refused json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.cancel_job(job_id bigint, reason text DEFAULT 'cancelled by request'::text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -495,20 +501,25 @@ CREATE FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_job(kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, subject text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION ostinato.enqueue_job(kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, subject text DEFAULT NULL::text, traceparent text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, subject text DEFAULT NULL::text) RETURNS bigint
+ALTER FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, subject text DEFAULT NULL::text, traceparent text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] DEFAULT NULL::text[], priorities integer[] DEFAULT NULL::integer[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], unique_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[], limit_scopes text[] DEFAULT NULL::text[], subjects text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
+ALTER FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, kind text, args json, place text, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay double precision DEFAULT NULL::double precision, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, subject text DEFAULT NULL::text, request json DEFAULT NULL::json, reason text DEFAULT NULL::text, traceparent text DEFAULT NULL::text, OUT answer json, OUT replayed boolean, OUT refused json, OUT queues text[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.enqueue_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, kind text, args json, place text, queue text, priority integer, run_at timestamp with time zone, delay double precision, limit_key text, unique_key text, max_attempts integer, subject text, request json, reason text, traceparent text, OUT answer json, OUT replayed boolean, OUT refused json, OUT queues text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] DEFAULT NULL::text[], priorities integer[] DEFAULT NULL::integer[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], unique_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[], limit_scopes text[] DEFAULT NULL::text[], subjects text[] DEFAULT NULL::text[], parent_id bigint DEFAULT NULL::bigint, group_id bigint DEFAULT NULL::bigint, traceparent text DEFAULT NULL::text) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[], parent_id bigint, group_id bigint, traceparent text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, limit_scope text DEFAULT 'tenant'::text, subject text DEFAULT NULL::text, OUT job_id bigint, OUT attached boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -630,6 +641,11 @@ CREATE FUNCTION ostinato.finish_idempotent(scope character varying, key text, to
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.finish_request(request json, token bigint, answer json) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.finish_request(request json, token bigint, answer json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fire_schedules(most integer DEFAULT 1000, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -638,6 +654,18 @@ CREATE FUNCTION ostinato.fire_schedules(most integer DEFAULT 1000, OUT looked in
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.follow_jobs(job_ids bigint[]) RETURNS TABLE(job_id bigint, state text, done double precision, total double precision, note text, updated_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.follow_jobs(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.forget_backup(label text) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.forget_backup(label text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -674,6 +702,11 @@ CREATE FUNCTION ostinato.job_attempts(job_id bigint, most integer DEFAULT NULL::
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.job_groups(job_id bigint) RETURNS TABLE(group_id bigint, "position" integer, kind text, total integer, done integer, failed integer, cancelled integer, state text, on_failure text, joining boolean)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.job_groups(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.job_state(job_id bigint) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -684,10 +717,20 @@ CREATE FUNCTION ostinato.job_steps(job_id bigint, most integer DEFAULT NULL::int
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.join_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], spawns text[], policies text[], timeouts double precision[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.join_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], spawns text[], policies text[], timeouts double precision[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) RETURNS bigint
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.kind_schema(kind text) RETURNS json
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.kind_schema(kind text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.last_position() RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -729,6 +772,11 @@ CREATE FUNCTION ostinato.list_audit(actor text DEFAULT NULL::text, verb text DEF
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_backups(most integer DEFAULT 100) RETURNS TABLE(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_backups(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_bulk_refusals(bulk_id bigint, after bigint DEFAULT 0, most integer DEFAULT 100) RETURNS TABLE(job_id bigint, reason text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -744,6 +792,13 @@ CREATE FUNCTION ostinato.list_buried(subscription text DEFAULT NULL::text, befor
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_children(parent_id bigint, group_id bigint, after bigint DEFAULT 0, most integer DEFAULT 500) RETURNS TABLE(job_id bigint, state text, result json, error json)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.list_children(parent_id bigint, group_id bigint, after bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_dead_letters(INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT signature text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -882,11 +937,11 @@ CREATE FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text DEFAU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_webhook_endpoints(tenant_id text DEFAULT NULL::text, name text DEFAULT NULL::text) RETURNS TABLE(endpoint_id bigint, tenant_id text, name text, url text, event_types text[], state text, reason text, description text, header_names text[], retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, created_at timestamp with time zone, failing_since timestamp with time zone, secret_hints text[], secret_expiries timestamp with time zone[], pending bigint, waiting bigint, held bigint, dead bigint, last_delivered_at timestamp with time zone)
+CREATE FUNCTION ostinato.list_webhook_endpoints(tenant_id text DEFAULT NULL::text, name text DEFAULT NULL::text, failing boolean DEFAULT false, after text[] DEFAULT NULL::text[], most integer DEFAULT NULL::integer, sample integer DEFAULT 10000) RETURNS TABLE(endpoint_id bigint, tenant_id text, name text, url text, event_types text[], state text, reason text, description text, header_names text[], retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, created_at timestamp with time zone, failing_since timestamp with time zone, secret_hints text[], secret_expiries timestamp with time zone[], pending bigint, waiting bigint, held bigint, dead bigint, last_delivered_at timestamp with time zone)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text, failing boolean, after text[], most integer, sample integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_workers(most integer DEFAULT NULL::integer) RETURNS TABLE(id uuid, name text, started_at timestamp with time zone, beat_at timestamp with time zone, beat_age double precision, expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamp with time zone, contract integer, queues text[], kinds text[])
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -909,6 +964,10 @@ CREATE FUNCTION ostinato.machine_gaps() RETURNS TABLE(entity text, machine text,
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.machine_gaps() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.make_answer(status integer, body text, header text DEFAULT NULL::text, value text DEFAULT NULL::text) RETURNS json
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.make_answer(status integer, body text, header text, value text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) RETURNS TABLE(id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, replaces bigint, usable boolean, hash bytea)
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -956,6 +1015,11 @@ CREATE FUNCTION ostinato.next_fires(name text, n integer DEFAULT 5, after timest
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.next_time(kinds text[], timeouts boolean DEFAULT false) RETURNS double precision
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.next_time(kinds text[], timeouts boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.note_action(verb text, noun text, target text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, job_ids bigint[] DEFAULT NULL::bigint[], count bigint DEFAULT 1, filter json DEFAULT NULL::json, detail json DEFAULT NULL::json) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -970,6 +1034,11 @@ CREATE FUNCTION ostinato.note_api_key_use(key_ids bigint[]) RETURNS integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.note_api_key_use(key_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.note_fault(part text, message text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.note_fault(part text, message text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -989,6 +1058,15 @@ CREATE FUNCTION ostinato.observe_declared() RETURNS TABLE(name text, label text,
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.observe_declared() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.only_read() RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato.only_read() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.open_group(job_id bigint, "position" integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.open_group(job_id bigint, "position" integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1004,6 +1082,11 @@ CREATE FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.open_waits(kinds text[]) RETURNS TABLE(job_id bigint, kind text, event text, key text, deadline timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.open_waits(kinds text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.own_alerts() RETURNS SETOF ostinato_data.alert_line
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1132,6 +1215,11 @@ CREATE FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean DEFAULT false) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.record_series(rows jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1177,6 +1265,12 @@ CREATE FUNCTION ostinato.rehearse_alert(name text, label text DEFAULT 'test'::te
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rehearse_alert(name text, label text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.rekind_jobs(old text, new text, most integer DEFAULT 5000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.rekind_jobs(old text, new text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1324,6 +1418,11 @@ CREATE FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attemp
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.seal_group(job_id bigint, group_id bigint, total integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.seal_group(job_id bigint, group_id bigint, total integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.search_jobs(state text DEFAULT NULL::text, filter anycompatible DEFAULT NULL::json, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, OUT ids bigint[], OUT next bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1381,6 +1480,11 @@ CREATE FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, O
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_lease(lease text, tenant_id text DEFAULT NULL::text) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1479,6 +1583,11 @@ CREATE FUNCTION ostinato.unregister_worker(worker_id uuid) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.unregister_worker(worker_id uuid) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.unrun_kind_jobs() RETURNS TABLE(label text, value double precision)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.unrun_kind_jobs() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.unrun_kinds() RETURNS TABLE(queue text, kind text, jobs bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1534,11 +1643,6 @@ CREATE FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempt
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.waiting_kinds() RETURNS SETOF text
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.waiting_kinds() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.watch_alerts(every interval, names text[]) RETURNS SETOF ostinato_data.alert_change
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1772,6 +1876,13 @@ CREATE FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.cancel_group(tenant_id text, group_id bigint, most integer DEFAULT 5000) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.cancel_group(tenant_id text, group_id bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1984,6 +2095,14 @@ CREATE FUNCTION ostinato_internal.check_zone(zone text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.check_zone(zone text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.checked_trace(traceparent text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.checked_trace(traceparent text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.children_event() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.children_event() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.chores() RETURNS TABLE(name text, due double precision)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2030,6 +2149,13 @@ CREATE FUNCTION ostinato_internal.column_type(entity text, name text) RETURNS te
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.column_type(entity text, name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer DEFAULT 1) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.count_firing() RETURNS TABLE(alert text, firing bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2219,6 +2345,11 @@ CREATE FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[] DE
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) RETURNS SETOF bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2364,6 +2495,11 @@ CREATE FUNCTION ostinato_internal.first_id(at timestamp with time zone) RETURNS 
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.first_id(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.forget_groups(job_id bigint, from_position integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.forget_groups(job_id bigint, from_position integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2502,6 +2638,11 @@ CREATE FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, a
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_awaited(group_id bigint, tenant_id text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.is_awaited(group_id bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -2604,6 +2745,10 @@ CREATE FUNCTION ostinato_internal.job_summaries(ids bigint[]) RETURNS TABLE(id b
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.job_summaries(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.join_key(spawns text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.join_key(spawns text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.json_number(value double precision) RETURNS double precision
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -2944,16 +3089,16 @@ CREATE FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[],
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) RETURNS bigint
+CREATE FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) RETURNS SETOF bigint
+ALTER FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[], traceparent text) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[], traceparent text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) RETURNS ostinato_data.erasure
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3107,7 +3252,10 @@ CREATE TABLE ostinato_data.job (
     unique_states text[],
     limit_scope text COLLATE pg_catalog."C",
     subject bytea,
-    erased_at timestamp with time zone
+    erased_at timestamp with time zone,
+    parent_id bigint,
+    group_id bigint,
+    traceparent text COLLATE pg_catalog."C"
 )
 PARTITION BY RANGE (id);
 ALTER TABLE ONLY ostinato_data.job FORCE ROW LEVEL SECURITY;
@@ -3566,6 +3714,14 @@ CREATE FUNCTION ostinato_internal.settle_cancels(most integer DEFAULT 100) RETUR
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.settle_cancels(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.settle_groups(job_ids bigint[] DEFAULT NULL::bigint[], most integer DEFAULT 200) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_nestloop TO 'on'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.settle_groups(job_ids bigint[], most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.share_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3949,6 +4105,11 @@ CREATE FUNCTION ostinato_internal.why_erased(job_id bigint) RETURNS SETOF ostina
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.why_erased(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_joining(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_joining(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.why_limited(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -4122,6 +4283,15 @@ CREATE SEQUENCE ostinato_data.audit_id_seq
     CACHE 1
     CYCLE;
 ALTER SEQUENCE ostinato_data.audit_id_seq OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.backup (
+    label text NOT NULL COLLATE pg_catalog."C",
+    repository text NOT NULL,
+    taken_at timestamp with time zone NOT NULL,
+    bytes bigint NOT NULL,
+    verified_at timestamp with time zone
+);
+ALTER TABLE ONLY ostinato_data.backup FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.backup OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.bulk_refusal (
     bulk_id bigint NOT NULL,
     job_id bigint NOT NULL,
@@ -4137,6 +4307,18 @@ CREATE TABLE ostinato_data.cancel_request (
 );
 ALTER TABLE ONLY ostinato_data.cancel_request FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.cancel_request OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.child_tick (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    group_id bigint NOT NULL,
+    failed_id bigint,
+    done integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    cancelled integer DEFAULT 0 NOT NULL,
+    cancel boolean DEFAULT false NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.child_tick FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.child_tick OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.claim (
     id bigint NOT NULL,
     worker_id uuid NOT NULL,
@@ -4298,10 +4480,34 @@ CREATE TABLE ostinato_data.job_default (
     unique_states text[],
     limit_scope text COLLATE pg_catalog."C",
     subject bytea,
-    erased_at timestamp with time zone
+    erased_at timestamp with time zone,
+    parent_id bigint,
+    group_id bigint,
+    traceparent text COLLATE pg_catalog."C"
 );
 ALTER TABLE ONLY ostinato_data.job_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_default OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.job_group (
+    id bigint NOT NULL,
+    parent_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    failed_id bigint,
+    walked_to bigint,
+    "position" integer,
+    join_step integer,
+    total integer DEFAULT 0 NOT NULL,
+    done integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    cancelled integer DEFAULT 0 NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
+    on_failure text COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT job_group_on_failure_check CHECK ((on_failure = ANY (ARRAY['fail'::text, 'collect'::text, 'ignore'::text]))),
+    CONSTRAINT job_group_state_check CHECK ((state = ANY (ARRAY['open'::text, 'cancelling'::text, 'closed'::text])))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+ALTER TABLE ONLY ostinato_data.job_group FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.job_group OWNER TO ostinato_owner;
 CREATE SEQUENCE ostinato_data.job_id_seq
     START WITH 1
     INCREMENT BY 1
@@ -4784,6 +4990,8 @@ ALTER TABLE ONLY ostinato_data.audit_entry
     ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.audit_entry_default
     ADD CONSTRAINT audit_entry_default_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.backup
+    ADD CONSTRAINT backup_pkey PRIMARY KEY (label);
 ALTER TABLE ONLY ostinato_data.bulk
     ADD CONSTRAINT bulk_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.bulk_refusal
@@ -4824,6 +5032,8 @@ ALTER TABLE ONLY ostinato_data.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.job_default
     ADD CONSTRAINT job_default_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.job_group
+    ADD CONSTRAINT job_group_pkey PRIMARY KEY (tenant_id, id);
 ALTER TABLE ONLY ostinato_data.job_progress
     ADD CONSTRAINT job_progress_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.job_unique
@@ -4938,6 +5148,7 @@ CREATE INDEX audit_entry_default_left_tenant_id_id_idx ON ostinato_data.audit_en
 CREATE INDEX audit_entry_tenant ON ONLY ostinato_data.audit_entry USING btree (tenant_id, id);
 CREATE INDEX audit_entry_default_tenant_id_id_idx ON ostinato_data.audit_entry_default USING btree (tenant_id, id);
 CREATE INDEX bulk_tenant ON ostinato_data.bulk USING btree (tenant_id, id);
+CREATE INDEX child_tick_group ON ostinato_data.child_tick USING btree (tenant_id, group_id);
 CREATE UNIQUE INDEX claim_own ON ostinato_data.claim USING btree (job_id) WHERE (job_id IS NOT NULL);
 CREATE INDEX claim_split ON ostinato_data.claim USING btree (split_from) WHERE (split_from IS NOT NULL);
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
@@ -4959,12 +5170,16 @@ CREATE INDEX event_log_position ON ONLY ostinato_data.event_log USING btree ("po
 CREATE INDEX event_log_default_position_idx ON ostinato_data.event_log_default USING btree ("position");
 CREATE INDEX idempotency_expires ON ostinato_data.idempotency USING btree (expires_at);
 CREATE INDEX idempotency_subjects ON ostinato_data.idempotency USING gin (subjects) WHERE (subjects IS NOT NULL);
+CREATE INDEX job_children ON ONLY ostinato_data.job USING btree (group_id, id) WHERE (group_id IS NOT NULL);
 CREATE INDEX job_correlation ON ONLY ostinato_data.job USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX job_default_correlation_id_idx ON ostinato_data.job_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX job_default_group_id_id_idx ON ostinato_data.job_default USING btree (group_id, id) WHERE (group_id IS NOT NULL);
 CREATE INDEX job_subject ON ONLY ostinato_data.job USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX job_default_subject_idx ON ostinato_data.job_default USING btree (subject) WHERE (subject IS NOT NULL);
 CREATE INDEX job_tenant ON ONLY ostinato_data.job USING btree (tenant_id, id) WHERE (tenant_id <> 'default'::text);
 CREATE INDEX job_default_tenant_id_id_idx ON ostinato_data.job_default USING btree (tenant_id, id) WHERE (tenant_id <> 'default'::text);
+CREATE INDEX job_group_cancelling ON ostinato_data.job_group USING btree (id) WHERE (state = 'cancelling'::text);
+CREATE UNIQUE INDEX job_group_step ON ostinato_data.job_group USING btree (parent_id, "position");
 CREATE UNIQUE INDEX job_unique_job ON ostinato_data.job_unique USING btree (job_id);
 CREATE INDEX job_wait_event ON ostinato_data.job_wait USING btree (tenant_id, event, key);
 CREATE INDEX job_watch_job ON ostinato_data.job_watch USING btree (job_id);
@@ -5015,6 +5230,7 @@ ALTER INDEX ostinato_data.event_log_key ATTACH PARTITION ostinato_data.event_log
 ALTER INDEX ostinato_data.event_log_pkey ATTACH PARTITION ostinato_data.event_log_default_pkey;
 ALTER INDEX ostinato_data.event_log_position ATTACH PARTITION ostinato_data.event_log_default_position_idx;
 ALTER INDEX ostinato_data.job_correlation ATTACH PARTITION ostinato_data.job_default_correlation_id_idx;
+ALTER INDEX ostinato_data.job_children ATTACH PARTITION ostinato_data.job_default_group_id_id_idx;
 ALTER INDEX ostinato_data.job_pkey ATTACH PARTITION ostinato_data.job_default_pkey;
 ALTER INDEX ostinato_data.job_subject ATTACH PARTITION ostinato_data.job_default_subject_idx;
 ALTER INDEX ostinato_data.job_tenant ATTACH PARTITION ostinato_data.job_default_tenant_id_id_idx;
@@ -5050,9 +5266,11 @@ ALTER TABLE ostinato_data.alert_silence ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.api_key ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.audit_entry ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.audit_entry_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.backup ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.bulk ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.bulk_refusal ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.cancel_request ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.child_tick ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim_hint ENABLE ROW LEVEL SECURITY;
 CREATE POLICY clock ON ostinato_data.test_clock FOR SELECT TO ostinato_tenant USING (true);
@@ -5067,9 +5285,11 @@ CREATE POLICY engine ON ostinato_data.alert_silence TO ostinato_owner, ostinato_
 CREATE POLICY engine ON ostinato_data.api_key TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.audit_entry TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.audit_entry_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.backup TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.bulk TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.bulk_refusal TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.cancel_request TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.child_tick TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim_hint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.dead_letter TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -5088,6 +5308,7 @@ CREATE POLICY engine ON ostinato_data.fault TO ostinato_owner, ostinato_worker U
 CREATE POLICY engine ON ostinato_data.idempotency TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.job_group TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_progress TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_unique TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_wait TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -5142,6 +5363,7 @@ ALTER TABLE ostinato_data.fault ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.job_group ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_progress ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_unique ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_wait ENABLE ROW LEVEL SECURITY;
@@ -5186,6 +5408,7 @@ CREATE POLICY tenant ON ostinato_data.bulk_refusal TO ostinato_tenant USING ((te
 CREATE POLICY tenant ON ostinato_data.cancel_request FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
   WHERE (j.id = cancel_request.job_id))));
+CREATE POLICY tenant ON ostinato_data.child_tick TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.dead_letter TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.deferral FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
@@ -5200,6 +5423,7 @@ CREATE POLICY tenant ON ostinato_data.event_log_default TO ostinato_tenant USING
 CREATE POLICY tenant ON ostinato_data.event_unsequenced TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.idempotency TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.job TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.job_group TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.job_progress FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
   WHERE (j.id = job_progress.job_id))));
@@ -5288,6 +5512,9 @@ GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope character varying, key tex
 REVOKE ALL ON FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], alone boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], alone boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], alone boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.begin_request(request json, OUT token bigint, OUT answer json, OUT replayed boolean, OUT refused json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.begin_request(request json, OUT token bigint, OUT answer json, OUT replayed boolean, OUT refused json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.begin_request(request json, OUT token bigint, OUT answer json, OUT replayed boolean, OUT refused json) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) TO ostinato_tenant;
@@ -5387,15 +5614,18 @@ GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], orderi
 REVOKE ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, kind text, args json, place text, queue text, priority integer, run_at timestamp with time zone, delay double precision, limit_key text, unique_key text, max_attempts integer, subject text, request json, reason text, traceparent text, OUT answer json, OUT replayed boolean, OUT refused json, OUT queues text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, kind text, args json, place text, queue text, priority integer, run_at timestamp with time zone, delay double precision, limit_key text, unique_key text, max_attempts integer, subject text, request json, reason text, traceparent text, OUT answer json, OUT replayed boolean, OUT refused json, OUT queues text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, kind text, args json, place text, queue text, priority integer, run_at timestamp with time zone, delay double precision, limit_key text, unique_key text, max_attempts integer, subject text, request json, reason text, traceparent text, OUT answer json, OUT replayed boolean, OUT refused json, OUT queues text[]) TO ostinato_api;
+REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[], parent_id bigint, group_id bigint, traceparent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[], parent_id bigint, group_id bigint, traceparent text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[], parent_id bigint, group_id bigint, traceparent text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, limit_scope text, subject text, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
@@ -5457,9 +5687,18 @@ GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token big
 REVOKE ALL ON FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.finish_request(request json, token bigint, answer json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.finish_request(request json, token bigint, answer json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.finish_request(request json, token bigint, answer json) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.follow_jobs(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.follow_jobs(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.follow_jobs(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.forget_backup(label text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.forget_backup(label text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.forget_backup(label text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_tenant;
@@ -5479,15 +5718,24 @@ GRANT ALL ON FUNCTION ostinato.is_sealed(value text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.job_groups(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.job_groups(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.job_groups(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.job_state(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.join_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], spawns text[], policies text[], timeouts double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.join_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], spawns text[], policies text[], timeouts double precision[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.join_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], spawns text[], policies text[], timeouts double precision[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.kind_schema(kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.kind_schema(kind text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.kind_schema(kind text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.last_position() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.last_position() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.last_position() TO ostinato_tenant;
@@ -5509,6 +5757,9 @@ GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, bef
 REVOKE ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_backups(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_backups(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_backups(most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_bulk_refusals(bulk_id bigint, after bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_bulk_refusals(bulk_id bigint, after bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_bulk_refusals(bulk_id bigint, after bigint, most integer) TO ostinato_tenant;
@@ -5518,6 +5769,9 @@ GRANT ALL ON FUNCTION ostinato.list_bulks(bulk_id bigint, before bigint, most in
 REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_children(parent_id bigint, group_id bigint, after bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_children(parent_id bigint, group_id bigint, after bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_children(parent_id bigint, group_id bigint, after bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) TO ostinato_tenant;
@@ -5581,9 +5835,9 @@ GRANT ALL ON FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text, 
 REVOKE ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text, failing boolean, after text[], most integer, sample integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text, failing boolean, after text[], most integer, sample integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text, failing boolean, after text[], most integer, sample integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_workers(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_workers(most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_workers(most integer) TO ostinato_tenant;
@@ -5596,6 +5850,9 @@ GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, 
 REVOKE ALL ON FUNCTION ostinato.machine_gaps() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.make_answer(status integer, body text, header text, value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.make_answer(status integer, body text, header text, value text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.make_answer(status integer, body text, header text, value text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.match_api_keys(key_ids bigint[], hashes bytea[]) TO ostinato_api;
@@ -5626,6 +5883,9 @@ GRANT ALL ON FUNCTION ostinato.next_api_key_id() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_time(kinds text[], timeouts boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_time(kinds text[], timeouts boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.next_time(kinds text[], timeouts boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.note_action(verb text, noun text, target text, tenant_id text, job_ids bigint[], count bigint, filter json, detail json) TO ostinato_tenant;
@@ -5635,6 +5895,9 @@ GRANT ALL ON FUNCTION ostinato.note_action(verb character varying, noun text, ta
 REVOKE ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_api;
+REVOKE ALL ON FUNCTION ostinato.note_fault(part text, message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_fault(part text, message text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.note_fault(part text, message text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_tenant;
@@ -5647,6 +5910,12 @@ GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.observe_declared() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_api;
+REVOKE ALL ON FUNCTION ostinato.only_read() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.only_read() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.only_read() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.open_group(job_id bigint, "position" integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_group(job_id bigint, "position" integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.open_group(job_id bigint, "position" integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
@@ -5656,6 +5925,9 @@ GRANT ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision,
 REVOKE ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_session(hash bytea, tenant_id text, subject text, roles text[], key_id bigint, ticket_seconds double precision, ends_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.open_waits(kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_waits(kinds text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.open_waits(kinds text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.own_alerts() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_tenant;
@@ -5726,6 +5998,9 @@ GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_ten
 REVOKE ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.record_series(rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.record_series(rows jsonb) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.record_series(rows jsonb) TO ostinato_tenant;
@@ -5753,6 +6028,9 @@ GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds t
 REVOKE ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.rekind_jobs(old text, new text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rekind_jobs(old text, new text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.rekind_jobs(old text, new text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -5834,6 +6112,9 @@ GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "positi
 REVOKE ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.seal_group(job_id bigint, group_id bigint, total integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.seal_group(job_id bigint, group_id bigint, total integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.seal_group(job_id bigint, group_id bigint, total integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.search_jobs(state text, filter anycompatible, before bigint, most integer, OUT ids bigint[], OUT next bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.search_jobs(state text, filter anycompatible, before bigint, most integer, OUT ids bigint[], OUT next bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.search_jobs(state text, filter anycompatible, before bigint, most integer, OUT ids bigint[], OUT next bigint) TO ostinato_tenant;
@@ -5867,6 +6148,9 @@ GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) TO ostinato_tenant;
@@ -5924,6 +6208,9 @@ GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity 
 REVOKE ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.unrun_kind_jobs() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.unrun_kind_jobs() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.unrun_kind_jobs() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.unrun_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_tenant;
@@ -5950,9 +6237,6 @@ REVOKE ALL ON FUNCTION ostinato.use_test_clock() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.waiting_kinds() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.watch_alerts(every interval, names text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.watch_alerts(every interval, names text[]) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.watch_due_alerts(every interval) FROM PUBLIC;
@@ -6037,6 +6321,9 @@ GRANT ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions
 REVOKE ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.cancel_group(tenant_id text, group_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.cancel_group(tenant_id text, group_id bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.cancel_group(tenant_id text, group_id bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.cancel_job(job_id bigint, reason text) TO ostinato_tenant;
@@ -6174,6 +6461,12 @@ GRANT ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text, hint t
 REVOKE ALL ON FUNCTION ostinato_internal.check_zone(zone text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_zone(zone text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_zone(zone text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.checked_trace(traceparent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.checked_trace(traceparent text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.checked_trace(traceparent text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.children_event() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.children_event() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.children_event() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.chores() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.chores() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.chores() TO ostinato_tenant;
@@ -6191,6 +6484,9 @@ GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event,
 REVOKE ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.count_firing() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.count_firing() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.count_firing() TO ostinato_tenant;
@@ -6262,6 +6558,9 @@ GRANT ALL ON FUNCTION ostinato_internal.emit_alert(type text, firing ostinato_da
 REVOKE ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_tenant;
@@ -6334,6 +6633,9 @@ GRANT ALL ON FUNCTION ostinato_internal.fire_slots_of(schedule_id bigint, ats ti
 REVOKE ALL ON FUNCTION ostinato_internal.first_id(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.first_id(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.first_id(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.forget_groups(job_id bigint, from_position integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.forget_groups(job_id bigint, from_position integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.forget_groups(job_id bigint, from_position integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) TO ostinato_tenant;
@@ -6394,6 +6696,9 @@ GRANT ALL ON FUNCTION ostinato_internal.is_alert_due(evaluated_at timestamp with
 REVOKE ALL ON FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_awaited(group_id bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_awaited(group_id bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_awaited(group_id bigint, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision) TO ostinato_tenant;
@@ -6444,6 +6749,9 @@ GRANT ALL ON FUNCTION ostinato_internal.job_filter_of(filter json) TO ostinato_t
 REVOKE ALL ON FUNCTION ostinato_internal.job_summaries(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.job_summaries(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.job_summaries(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.join_key(spawns text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.join_key(spawns text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.join_key(spawns text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.json_number(value double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.json_number(value double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.json_number(value double precision) TO ostinato_tenant;
@@ -6641,12 +6949,12 @@ GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason tex
 REVOKE ALL ON FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean, subjects text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer, limit_scope text, subject text, traceparent text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[], traceparent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[], traceparent text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[], traceparent text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.own_erase_subject(tenant_id text, subject text, preview boolean, keep_live boolean, most integer) TO ostinato_tenant;
@@ -6980,6 +7288,9 @@ GRANT ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigin
 REVOKE ALL ON FUNCTION ostinato_internal.settle_cancels(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.settle_cancels(most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.settle_cancels(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.settle_groups(job_ids bigint[], most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.settle_groups(job_ids bigint[], most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.settle_groups(job_ids bigint[], most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.share_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.share_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.share_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -7186,6 +7497,9 @@ GRANT ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) TO ostinato_ten
 REVOKE ALL ON FUNCTION ostinato_internal.why_erased(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_erased(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_erased(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_joining(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_joining(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_joining(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) TO ostinato_tenant;
@@ -7241,10 +7555,13 @@ GRANT SELECT ON TABLE ostinato_data.audit_entry TO ostinato_tenant;
 REVOKE ALL ON TABLE ostinato_data.audit_entry_default FROM ostinato_owner;
 GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry_default TO ostinato_owner;
 GRANT SELECT ON TABLE ostinato_data.audit_entry_default TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.backup TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.bulk_refusal TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.bulk_refusal TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.cancel_request TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.child_tick TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.child_tick TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.claim_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.dead_letter TO ostinato_worker;
@@ -7266,6 +7583,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_unsequenced TO os
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_default TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_group TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.job_group TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.job_id_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.job_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_progress TO ostinato_worker;

@@ -45,14 +45,14 @@ def prepare(dsn: str) -> None:
     asyncio.run(up())
 
 
-def app_with(probe: Probe | None) -> App:
+def app_with(probe: Probe | None, *, open: bool = False) -> App:  # noqa: A002 - as App.job has it
     """One kind, with a timeout, as a real one has."""
     app = App("bench")
 
     async def nothing() -> None:
         return None
 
-    @app.job(timeout=30)
+    @app.job(timeout=30, open=open)
     async def noop(ctx: Context, n: int, t: int = 0) -> None:
         if probe is not None:
             probe.hit({"n": n, "t": t})

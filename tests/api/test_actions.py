@@ -143,6 +143,35 @@ async def test_keys_are_made_rotated_and_revoked_and_no_role_is_taken(api: Api) 
     ).status_code == 404
 
 
+async def test_who_rotates_a_key_gets_no_role_by_it(api: Api) -> None:
+    """A rotation hands out a text with the roles of the key: so an administrator became operator of all tenants."""
+    await api.key("acme", "installation", "ops", subject="operator")
+    await api.key("acme", "tenant_admin", subject="program")
+    listed = (await ask(api, "GET", "/keys", None, "admin"))["items"]
+    number = {item["subject"]: item["id"] for item in listed}
+
+    for subject in ("operator", "program"):
+        await ask(api, "POST", f"/keys/{number[subject]}/rotate", {}, "admin", status=403)
+    await ask(api, "POST", f"/keys/{number['operator']}/rotate", {}, "admin", "installation", status=403)
+    await ask(api, "POST", f"/keys/{number['operator']}/revoke", None, "admin", status=403)
+    elsewhere = await api.call("POST", f"{ENGINE}/keys/{number['operator']}/rotate", tenant="other", roles=("admin",))
+
+    states = {item["subject"]: item["revoked_at"] for item in (await ask(api, "GET", "/keys", None, "admin"))["items"]}
+    assert elsewhere.status_code == 404
+    assert states["operator"] is states["program"] is None
+    await ask(api, "POST", f"/keys/{number['program']}/revoke", None, "admin")
+
+
+async def test_an_operator_rotates_its_own_key(api: Api) -> None:
+    key = await api.key("acme", "installation", "admin", subject="operator")
+    number = int(key.split("_")[1])
+
+    answer = await api.http.post(f"{ENGINE}/keys/{number}/rotate", headers={"Authorization": f"Bearer {key}"})
+
+    assert answer.status_code == 201
+    assert answer.json()["record"]["roles"] == ["admin", "installation"]
+
+
 async def test_an_endpoint_is_made_changed_paused_rotated_and_removed(api: Api) -> None:
     made = await ask(api, "POST", "/webhooks/partner", {"url": "https://partner.example.com/in"}, status=201)
     changed = await ask(api, "PATCH", "/webhooks/partner", {"description": "new"})

@@ -2,6 +2,8 @@
 
 import re
 
+from openapi_spec_validator import validate
+
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.database import Database
 from tests.api.conftest import Api
@@ -78,6 +80,14 @@ async def test_every_operation_of_the_document_is_complete(api: Api) -> None:
                 assert {"401", "403", "422", "429", "503"} <= set(operation["responses"]), where
                 assert operation["security"], where
     assert len(names) == len(set(names))
+    assert [name for name in names if not re.fullmatch(r"[a-z]+(_[a-z]+){0,5}", name)] == []
+    assert {"list_jobs", "explain_job"} <= set(names)
+    assert all(len(tag["description"]) > 10 for tag in document["tags"])
+
+
+async def test_the_document_is_valid_openapi(api: Api) -> None:
+    """What generators of clients read: a document that breaks the standard breaks them."""
+    validate((await api.http.get("/openapi.json")).json())
 
 
 async def test_the_type_of_a_problem_leads_to_its_page(api: Api) -> None:

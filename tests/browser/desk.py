@@ -1,5 +1,6 @@
 """Something for people to look at and decide in every application, made over the API as its users do."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,18 @@ from tests.waiting import until
 ROLES = ("admin", "agency_user", "capture", "clerk", "organizer")
 FOLDERS = "/api/v1/watchfolder/folders"
 FOLDER = "courrier"
+CAPTURES = "/documents/capture"
 
 
 def furnish_apps(place: Place) -> None:
-    """Fill the applications: a duplicate that waits, a held sender, a message, a company, a group with rounds."""
+    """Fill the applications: a duplicate that waits, a held sender, a message, companies, captures, a group."""
     with httpx.Client(
         base_url=place.url, headers={"Authorization": f"Bearer {place.key('lea', *ROLES)}"}, trust_env=False, timeout=60
     ) as http:
         _enrich(http)
         _send(http, place)
         _play(http)
+        _capture(http, place)
         scan_twice(http, "facture-0412.jpg", "encore.jpg", scans.FACTURE)
 
 
@@ -80,6 +83,24 @@ def _play(http: httpx.Client) -> None:
     group = {"name": "Les voisins", "drop_time": "02:30", "zone": "Europe/Paris"}
     made = http.post("/api/v1/rounds/groups", json=group)
     assert made.status_code == 201, made.text
+
+
+def _capture(http: httpx.Client, place: Place) -> None:
+    """One capture that is sealed and comes again with other content, and one whose object was tampered with."""
+    for number, (upload, ends) in enumerate((("as_is", "SEALED"), ("tampered", "REJECTED"))):
+        seen = {
+            "capture_id": f"{number}b2c3d4e-e5f6-4a7b-8c9d-0e1f2a3b4c5d",
+            "user_id": "lea",
+            "timestamp_device": datetime.now(UTC).isoformat(),
+            "upload": upload,
+        }
+        body = _told(httpx.post(f"{place.sandbox}/_sandbox/capture/device", json=seen, trust_env=False, timeout=60))
+        body |= {"ocr_text": "FACTURE 2026-04", "ocr_language": "fr"}
+        assert http.post(CAPTURES, json=body).status_code == 202
+        if upload == "as_is":
+            assert http.post(CAPTURES, json=body | {"size_bytes": body["size_bytes"] + 1}).status_code == 409
+        path = f"{CAPTURES}/{body['capture_id']}"
+        until(lambda path=path, ends=ends: _told(http.get(path))["state"] in (ends, "ANCHORED"))  # type: ignore[misc]
 
 
 def _told(answer: httpx.Response) -> dict[str, Any]:

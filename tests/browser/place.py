@@ -47,6 +47,7 @@ class Place:
 
     urls: Urls
     url: str
+    sandbox: str
 
     def value(self, query: LiteralString, *values: object) -> Any:  # noqa: ANN401 - what SQL returns
         """Ask the database, as a worker may."""
@@ -120,6 +121,13 @@ class Looker:
         """Whether the page is to be scrolled sideways."""
         return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
+    def cut_off(self) -> list[str]:
+        """The tables whose last columns are out of sight."""
+        found: list[str] = self.page.eval_on_selector_all(
+            ".scroll", "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel)"
+        )
+        return found
+
 
 @contextmanager
 def looking(browser: Browser, place: Place, **options: Any) -> Iterator[Looker]:  # noqa: ANN401 - as Playwright
@@ -190,7 +198,8 @@ def running_place(urls: Urls, folder: Path) -> Iterator[Place]:
         "OSTINATO_API_RATE_PER_MINUTE": "100000",
     }
     with running(folder, env, "up", "--demo", "--json", "--drain-seconds", "0") as up:
-        place = Place(urls, str(up.event("ready")["url"]))
+        ready = up.event("ready")
+        place = Place(urls, str(ready["url"]), str(ready["sandbox"]))
         furnish(place)
         yield place
         up.signal(signal.SIGINT)

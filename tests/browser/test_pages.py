@@ -46,6 +46,7 @@ class Manner:
 MANNERS = (
     Manner("en-GB", "light", WIDE),
     Manner("fr-FR", "dark", NARROW),
+    Manner("fr-FR", "light", WIDE),
     Manner("en-GB", "dark", WIDE),
     Manner("fr-FR", "light", NARROW),
     Manner("fr-FR", "light", WIDE, scripts=False),
@@ -117,6 +118,8 @@ def test_a_page_is_readable(seen: tuple[Manner, Looker], pages: list[str]) -> No
             wrong += [f"{path}: {each}" for each in looker.violations()]
             if looker.is_too_wide():
                 wrong.append(f"{path}: wider than {manner.width}")
+            if manner.width == WIDE:
+                wrong += [f"{path}: the table {each} is cut off" for each in looker.cut_off()]
 
     assert wrong + looker.wrong == []
     assert len(pages) > len(LISTS)

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, expect
 
 from tests.browser.place import NARROW, TENANT, Looker, Place, looking, needs_chromium
+from tests.sql.engine import Session, arrays
 from tests.waiting import until
 
 pytestmark = [needs_chromium, pytest.mark.slow]
@@ -264,6 +265,57 @@ def test_bulk_cancel_by_filter_with_preview(olga: Looker, place: Place) -> None:
     assert place.state(kept) == "scheduled"
     olga.go(f"/jobs/{gone[0]}")
     expect(olga.page.locator("main")).to_contain_text("the orders were withdrawn")
+
+
+def test_a_job_is_added_by_the_form_of_its_kind_and_found_by_its_arguments(olga: Looker, place: Place) -> None:
+    page, word = olga.page, f"Ada {place.add('tour.greet', run_at='2126-01-01T08:00:00Z', name='Ada')}"
+    olga.go("/enqueue")
+    page.get_by_role("link", name="tour.greet").click()
+    page.fill("input[name='arg.name']", word)
+    page.fill("main input[name=tenant]", TENANT)
+    page.get_by_role("button", name="Add the job").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("tour.greet")
+    job = int(page.url.rpartition("/")[2])
+
+    olga.go("/jobs")
+    page.fill("input[name=args]", json.dumps({"name": word}))
+    page.get_by_role("button", name="Filter").click()
+
+    expect(page.locator("main table tbody tr")).to_have_count(1)
+    assert olga.paths("/jobs/") == [f"/jobs/{job}"]
+    place.until(job, "done")
+
+
+def test_a_wait_is_signalled_and_a_job_restarted_from_one_of_its_steps(olga: Looker, place: Place) -> None:
+    page, kind = olga.page, "billing.nobody_runs_it"
+    job = place.add(kind)
+    desk = Session.open(place.urls.worker)
+    try:
+        worker = desk.worker("by hand", kinds=[kind])
+        (held,) = [each for each in desk.claim(worker, 1000) if each.id == job or desk.release(each) is None]
+        for position, name in enumerate(("reserve", "charge", "ship"), start=1):
+            desk.call("save_steps", **arrays([held]), positions=[position], names=[name])
+        desk.call("wait_jobs", **arrays([held]), positions=[4], events=["paid"], keys=["k"], timeouts=[None])
+
+        olga.go(f"/jobs/{job}")
+        page.locator("details.ask summary", has_text="More actions").click()
+        page.fill("input[name=payload]", '{"euros": 900}')
+        page.get_by_role("button", name="Signal").click()
+        expect(page.get_by_role("status")).to_contain_text("goes on")
+        (again,) = [each for each in desk.claim(worker, 1000) if each.id == job or desk.release(each) is None]
+        desk.fail(again)
+
+        olga.go(f"/jobs/{job}")
+        page.locator("details.ask summary", has_text="More actions").click()
+        page.locator("select[name=step]").select_option(label="2 · charge")
+        page.get_by_role("button", name="Restart").click()
+        expect(page.get_by_role("status")).to_be_visible()
+
+        assert [row["name"] for row in desk.call("job_steps", job_id=job)] == ["reserve"]
+        assert place.state(job) == "ready"
+    finally:
+        desk.get("unregister_worker", worker_id=worker)
+        desk.close()
 
 
 def test_replay_a_subscription(olga: Looker, place: Place) -> None:

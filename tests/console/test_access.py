@@ -6,7 +6,7 @@ import pytest
 
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.embedded import Urls
-from ostinato._core.engine import audit
+from ostinato._core.engine import audit, keys
 from ostinato._core.engine.audit import Entry
 from ostinato._core.runtime.testing import KEY
 from tests.api.conftest import Api
@@ -140,3 +140,19 @@ async def test_the_share_of_the_tenants_in_a_queue_is_for_those_who_see_them(con
     assert "globex" in every
     assert "67 %" in every
     assert "globex" not in own
+
+
+async def test_a_tenants_administrator_ends_no_key_of_the_installations_operators(console: Console, api: Api) -> None:
+    operator = await console.visitor("acme", "installation", "admin", subject="operator")
+    visitor = await console.visitor("acme", "admin")
+    async with api.worker.connection() as conn:
+        number = {key.subject: key.id for key in await keys.list_keys(conn, tenant_id="acme")}
+
+    refused = await visitor.send(f"/access/keys/{number['operator']}/revoke")
+    done = await operator.send(f"/access/keys/{number['tester']}/revoke")
+
+    assert (refused.status_code, done.status_code) == (403, 303)
+    async with api.worker.connection() as conn:
+        ended = {key.subject: key.revoked_at for key in await keys.list_keys(conn, tenant_id="acme")}
+    assert ended["operator"] is None
+    assert ended["tester"] is not None

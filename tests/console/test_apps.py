@@ -1,9 +1,16 @@
 """Pages that an application brings: blocks, links, forms, verbs and files, in its own words."""
 
+import os
+import re
+from pathlib import Path
+
 import pytest
 
+from ostinato._core.base.errors import NotFound
 from ostinato._core.engine import audit
 from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.observe.panels import File
+from ostinato._faces.console.pages.apps import file_response
 from tests.api.conftest import Api
 from tests.console import desk
 from tests.console.conftest import Console
@@ -28,6 +35,16 @@ async def test_one_of_everything_is_drawn_and_nothing_of_it_is_markup(console: C
     assert "<script>alert" not in paper
     assert "&lt;script&gt;" in paper
     assert 'src="/console/apps/desk/file/sheet?id=7%2Fa%20%3Cb%3E"' in paper
+
+
+async def test_a_count_that_stopped_is_marked(console: Console) -> None:
+    visitor = await console.visitor("acme", "admin")
+
+    shown = await visitor.text("/apps/desk")
+
+    assert re.search(r"new\s+3\s", shown)
+    assert re.search(r"read\s+≥ 10,000\s", shown)
+    assert re.search(r"lost\s+0\s", shown)  # none of what was looked at
 
 
 async def test_an_application_speaks_french_by_its_own_catalogue(console: Console) -> None:
@@ -110,3 +127,20 @@ async def test_bad_input_gets_a_page_that_says_what_to_do(console: Console, path
 
     assert 400 <= answer.status_code < 500
     assert "Ostinato" in answer.text
+
+
+@pytest.mark.parametrize("sort", ["link", "fifo", "folder"])
+def test_what_stands_in_the_place_of_a_file_is_neither_followed_nor_waited_for(tmp_path: Path, sort: str) -> None:
+    """A worker process that a document took over writes into the folder that a page serves files from."""
+    secret, place = tmp_path / "secret.pdf", tmp_path / "final.pdf"
+    secret.write_bytes(b"%PDF-")
+    match sort:
+        case "link":
+            place.symlink_to(secret)
+        case "fifo":
+            os.mkfifo(place)
+        case _:
+            place.mkdir()
+
+    with pytest.raises(NotFound):
+        file_response(File(place, "application/pdf", "final.pdf"))

@@ -103,7 +103,7 @@ async def test_an_application_says_its_alerts_in_french_from_its_own_folder(cons
 
     page = await (await french(console)).text("/alerts")
 
-    assert "ou attend encore, 2 s après son heure" in page
+    assert "ou attend encore, 2\xa0s après son heure" in page
     assert "la page Files montre comment elle est servie" in page
     assert "a round opened" not in page
 

@@ -130,6 +130,21 @@ async def test_the_number_is_in_the_menu_and_on_now_for_those_who_may_see_it(con
     assert "badge" not in hers[hers.index("/console/inbox") : hers.index("/console/inbox") + 100]
 
 
+async def test_now_lists_what_waits_by_application_and_leads_to_the_first_of_it(console: Console, api: Api) -> None:
+    first, *_ = [await parcel(api, "acme") for _ in range(3)]
+    ada = await console.visitor("acme", "ops", subject="ada")
+    rita = await console.visitor("acme", "reader", subject="rita")
+
+    mine, hers = (await ada.get("/")).text, (await rita.get("/")).text
+    listed = re.findall(r'<b>(\d+)</b> <a href="/console(/inbox[^"]+)">', mine)
+
+    ((count, link),) = listed
+    assert count == "3"
+    assert f"Parcel {first}" in await ada.text(link)
+    assert "decided meanwhile" not in await ada.text(link)
+    assert "Waits for a person" not in hers
+
+
 async def test_an_application_that_cannot_be_read_takes_nothing_from_the_others(console: Console, api: Api) -> None:
     job = await parcel(api, "acme")
     for roles in (("ops",), ("ops", "installation")):

@@ -105,6 +105,7 @@ def test_numbers_are_written_as_the_language_does(value: float | None, english: 
         (0.0042, f"4.2{SPACE}ms", f"4,2{SPACE}ms"),
         (0.04, f"40{SPACE}ms", f"40{SPACE}ms"),
         (3.2, f"3.2{SPACE}s", f"3,2{SPACE}s"),
+        (2, f"2{SPACE}s", f"2{SPACE}s"),
         (59.9, f"60{SPACE}s", f"60{SPACE}s"),
         (178.4, f"2{SPACE}min 58{SPACE}s", f"2{SPACE}min 58{SPACE}s"),
         (3600, f"1{SPACE}h", f"1{SPACE}h"),

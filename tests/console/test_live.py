@@ -1,6 +1,7 @@
 """Live figures: shared by those who look, and gone with those who leave."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Collection
 from contextlib import ExitStack
 from typing import Any
@@ -8,15 +9,17 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 
-from ostinato._core.base.errors import DatabaseUnavailable
+from ostinato._core.base.errors import DatabaseUnavailable, TooManyRequests
 from ostinato._core.engine import keys, sessions
 from ostinato._faces.api.ratelimit import RateLimit
 from ostinato._faces.api.server import end_streams
+from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.console import live
 from ostinato._faces.console.doorman import Doorman
 from ostinato._faces.console.live import Live
+from ostinato._faces.console.pages import inbox
 from tests.api.conftest import Api
 from tests.console.conftest import Console, Visitor
 from tests.waiting import until_async
@@ -122,12 +125,49 @@ async def test_a_session_has_no_more_streams_than_it_may(console: Console, api: 
         (session,) = await sessions.list_sessions(conn)
     with ExitStack() as tabs:
         for _ in range(live.MOST_STREAMS_OF_SESSION):
-            tabs.enter_context(api.app.state.site.live.stream(session.id))
+            tabs.enter_context(api.app.state.site.live.stream("acme", session.id))
 
         answer = await visitor.get("/live")
 
     assert answer.status_code == 429
     assert int(answer.headers["retry-after"]) > 0
+
+
+async def test_a_tenant_that_signs_in_often_takes_the_streams_of_no_other(console: Console, api: Api) -> None:
+    visitor = await console.visitor("acme", "ops")
+    other = await console.visitor("globex", "ops")
+    figures = api.app.state.site.live
+    with ExitStack() as tabs:
+        # As many sessions as it likes, each within what a session may have.
+        for number in range(live.MOST_STREAMS):
+            try:
+                figures.check_streams("acme", number)
+            except TooManyRequests:
+                break
+            tabs.enter_context(figures.stream("acme", number))
+
+        refused = await visitor.get("/live")
+        stream = await streaming(api, other)
+        end_streams(api.app)
+        let_in = await stream
+
+    assert refused.status_code == 429
+    assert let_in.status_code == 200
+
+
+async def test_strangers_are_counted_by_their_address(console: Console, api: Api) -> None:
+    """The sign-in, links and portals are open to everybody, and ask the database."""
+    api.app.state.authenticate._public = RateLimit("public", 3, clock=lambda: 0.0)
+    visitor = await console.visitor("acme", "ops")
+    stranger = console.stranger()
+
+    entered = [(await stranger.http.post("/console/enter", data={"ticket": "x" * 43})).status_code for _ in range(3)]
+    portal = await stranger.http.post("/console/portal/enter", data={"ticket": "x" * 43})
+
+    assert entered == [401, 401, 429]
+    assert portal.status_code == 429
+    assert int(portal.headers["retry-after"]) > 0
+    assert (await visitor.get("/jobs")).status_code == 200
 
 
 async def test_pages_count_as_requests_of_their_key(console: Console, api: Api) -> None:
@@ -179,3 +219,58 @@ async def test_an_error_reaches_everybody_who_asked_and_the_next_one_is_answered
 
     assert {type(each) for each in failed} == {DatabaseUnavailable}
     assert await doorman._look_up(text) is not None
+
+
+class Seconds:
+    """A clock that goes on by a second with each snapshot."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+async def test_two_hundred_tabs_cost_at_most_five_statements_a_second(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted over 20 snapshots, a second each; sessions of all streams take two statements a second at most."""
+
+    async def count(conn: AsyncConnection[Any]) -> int:
+        found = await (await conn.execute("select 7")).fetchone()
+        return int(found[0]) if found else 0
+
+    clock, sent, snapshots = Seconds(), Counter[bool](), 20
+    execute, told = AsyncCursor.execute, live.Watched._tell
+    counting, over = [False], asyncio.Event()
+
+    async def counted(cursor: AsyncCursor[Any], *args: Any, **options: Any) -> AsyncCursor[Any]:  # noqa: ANN401
+        sent[counting[0]] += 1
+        return await execute(cursor, *args, **options)
+
+    def moved(watched: live.Watched) -> None:
+        clock.now += 1.0
+        counting[0] = 1_010.0 <= clock.now < 1_010.0 + snapshots
+        if clock.now >= 1_010.0 + snapshots:
+            over.set()
+        told(watched)
+
+    async def look() -> None:
+        async for _ in figures.following(None):
+            pass
+
+    monkeypatch.setattr(AsyncCursor, "execute", counted)
+    monkeypatch.setattr(live, "time", clock)
+    monkeypatch.setattr(live.Watched, "_tell", moved)
+    monkeypatch.setattr(live, "EVERY_SECONDS", 0.001)
+    asked = inbox.waiting(load_apps([INSTALLED]))
+    figures = Live(api.worker, dict.fromkeys(asked, count))
+    async with anyio.create_task_group() as tabs:
+        for _ in range(200):
+            tabs.start_soon(look)
+        await over.wait()
+        tabs.cancel_scope.cancel()
+    figures.stop()
+
+    assert len(asked) >= 4
+    assert 0 < sent[True] / snapshots <= 5 - 2

@@ -2,10 +2,11 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import pytest
 
-from ostinato._core.engine import schedules
+from ostinato._core.engine import schedules, workers
 from ostinato._core.engine.schedules import Schedule
 from tests.api.conftest import Api
 from tests.console.conftest import Console
@@ -54,14 +55,35 @@ async def test_a_schedule_is_found_and_paused_whatever_its_name(console: Console
         assert (await schedules.show(conn, name, tenant_id="acme/x")).paused
 
 
-async def test_the_trail_asks_for_an_id_and_leads_to_it(console: Console) -> None:
+async def test_the_search_box_finds_kinds_by_a_part_of_their_names(console: Console, api: Api) -> None:
+    async with api.worker.connection() as conn:
+        await workers.register(conn, "w1", ["default"], ["billing.invoice", "billing.remind", "mail.send"], 3600)
     visitor = await console.visitor("acme", "admin")
 
-    answer = await visitor.get("/trail", q=" order 7/a ")
+    listed = (await visitor.get("/find", q="BILL")).text
+    whole = await visitor.get("/find", q="billing.remind")
+    other = await visitor.get("/find", q="order 7/a")
+    number = await visitor.get("/find", q="77")
 
-    assert answer.status_code == 303
-    assert answer.headers["location"] == "/console/trail/order%207%2Fa"
-    assert (await visitor.http.get(answer.headers["location"])).status_code == 200
+    assert re.findall(r'/console/jobs\?kind=([^"]+)"', listed) == ["billing.invoice", "billing.remind"]
+    assert whole.headers["location"] == "/console/jobs?kind=billing.remind"
+    assert other.headers["location"] == "/console/jobs?correlation=order%207%2Fa"
+    assert number.headers["location"] == "/console/jobs/77"
+
+
+@pytest.mark.parametrize("trail", ["order 7/a", "..", "a?b#c%41", "é&q=x"])
+async def test_the_page_of_a_job_leads_to_its_trail_whatever_its_id(console: Console, api: Api, trail: str) -> None:
+    later = datetime.now(UTC) + timedelta(days=30)
+    job = await api.parts.client.for_tenant("acme").enqueue("shop.ship", {}, correlation_id=trail, run_at=later)
+    visitor = await console.visitor("acme", "admin")
+
+    link = re.search(r'class="mono" href="([^"]+)"', (await visitor.get(f"/jobs/{job}")).text)
+    assert link is not None
+    shown = await visitor.http.get(unescape(link[1]), headers={"Accept": "text/html"})
+    typed = await visitor.get("/trail", q=f" {trail} ")
+
+    assert f"/console/jobs/{job}" in shown.text
+    assert f"/console/jobs/{job}" in typed.text
 
 
 async def test_a_trail_names_the_day_of_what_is_to_come_and_draws_what_was(console: Console, api: Api) -> None:

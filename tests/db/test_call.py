@@ -79,7 +79,11 @@ def test_the_text_quotes_names_and_binds_values() -> None:
     assert text_of("add", ("a", "b")) == (b'select * from "ostinato"."add"("a" => %(a)s, "b" => %(b)s)')
 
 
-@pytest.mark.parametrize("name", ["", "Add", "a-b", 'a"b', "a.b", "1a", "é", "a" * 64, "a\x00"])
+def test_a_function_of_an_application_has_its_schema_in_its_name() -> None:
+    assert text_of("billing.add", ("a",)) == (b'select * from "billing"."add"("a" => %(a)s)')
+
+
+@pytest.mark.parametrize("name", ["", "Add", "a-b", 'a"b', "a.b.c", "1a", "é", "a" * 64, "a\x00"])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput):
         text_of(name, ())

@@ -154,6 +154,17 @@ def test_a_role_that_was_granted_the_right_adds_jobs_in_its_own_transaction(shel
         admin.execute(SQL("drop role {}").format(Identifier(role)))
 
 
+@pytest.mark.parametrize("role", ["ostinato_api", "ostinato_tenant"])
+def test_the_roles_that_separate_tenants_are_granted_nothing(shell: Shell, place: Place, role: str) -> None:
+    with psycopg.connect(place.urls.admin, autocommit=True) as admin:
+        try:
+            assert "one tenant at a time" in shell.fails("db", "grant", role, code=1)
+            found = admin.execute("select pg_has_role(%s, 'ostinato_worker', 'member')", (role,)).fetchone()
+        finally:  # the roles are those of all tests
+            admin.execute(SQL("revoke ostinato_worker from {}").format(Identifier(role)))
+    assert found == (False,)
+
+
 def test_a_role_that_inherits_nothing_is_named(shell: Shell, place: Place) -> None:
     role = f"shop_{uuid4().hex}"
     with psycopg.connect(place.urls.admin, autocommit=True) as admin:

@@ -65,6 +65,7 @@ def findings(shell: Shell, *args: str, code: int = 0) -> dict[str, dict[str, Any
 def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Place) -> None:
     place.worker()
     place.call("count(*) from ostinato.upkeep_partitions(14)")
+    place.call("ostinato.record_backup('a', '/mnt/backup', ostinato.now(), 1, true)")
 
     found = findings(shell)
 
@@ -94,6 +95,7 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
             "kinds",
             "dead letters",
             "transactions",
+            "backup",
             "secrets",
         ],
         "ok",
@@ -141,6 +143,18 @@ def test_an_api_that_logs_in_as_a_worker_is_warned_of(shell: Shell) -> None:
 
     assert found["API login"]["level"] == "warn"
     assert "OSTINATO_API_DATABASE_URL" in found["API login"]["hint"]
+
+
+@pytest.mark.usefixtures("_durable")
+def test_a_broker_that_does_not_answer_is_a_failure_without_its_password(shell: Shell) -> None:
+    configured = Shell(shell.env | {"OSTINATO_NATS_URL": "nats://jane:hunter2@127.0.0.1:1"})
+
+    found = findings(configured, code=1)
+
+    assert found["nats"]["level"] == "fail"
+    assert "nats at 127.0.0.1:1 does not answer" in found["nats"]["message"]
+    assert "hunter2" not in json.dumps(found)
+    assert "rabbitmq" not in found
 
 
 def test_a_table_without_forced_row_security_is_a_failure(shell: Shell, place: Place) -> None:
@@ -274,3 +288,10 @@ def test_every_finding_that_is_not_ok_says_how_to_mend_it(level: str, judge: Cal
 @pytest.mark.parametrize(("weeks", "size"), [(1, 0), (5, 2**30)])
 def test_following_the_hint_keeps_the_history_that_the_settings_keep(weeks: int, size: int) -> None:
     assert "upkeep_partitions(90" in str(checks.partitions(weeks, size, retention_days=90).hint)
+
+
+def test_it_looks_for_files_of_applications_in_the_data_folder_in_use(tmp_path: Path) -> None:
+    said = Shell({}).run("doctor", "--data-dir", str(tmp_path / "mine"), "--json", code=1).stdout
+
+    assert str(tmp_path / "mine" / "capture-keyring.json") in said
+    assert ".ostinato/capture" not in said

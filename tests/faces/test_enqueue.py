@@ -207,3 +207,45 @@ def test_bad_options_are_refused(shell: Shell, args: tuple[str, ...]) -> None:
 
 def test_an_app_that_is_not_there_is_an_error(shell: Shell) -> None:
     assert "there is no module nowhere" in shell.fails("enqueue", "a.b", "--app", "nowhere", code=2)
+
+
+KIND_SCHEMA = (
+    '{"properties": {"card": {"type": "string"}, "n": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},'
+    ' "required": ["card"], "additionalProperties": false, "type": "object"}'
+)
+
+
+def registered(place: Place) -> None:
+    place.call(
+        "ostinato.register_kinds(array['billing.pay'], array['default'], array[0],"
+        " array[null]::double precision[], array['{}'], array[%s])",
+        KIND_SCHEMA,
+    )
+
+
+def test_without_an_app_a_value_is_text_where_the_registered_kind_wants_text(shell: Shell, place: Place) -> None:
+    registered(place)
+
+    job_id = shell("enqueue", "billing.pay", "card=4242", "n=7", "--quiet").strip()
+
+    assert job(shell, job_id)["args"] == {"card": "4242", "n": 7}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["card=4242", "sum=7"], "billing.pay has no argument 'sum'"),
+        (["n=7"], "billing.pay needs 'card'"),
+        (["card=x", "n=many"], 'n of billing.pay must be integer or null, not string ("many")'),
+        (['{"card": 4242}'], "card of billing.pay must be string, not integer (4242)"),
+    ],
+)
+def test_without_an_app_wrong_arguments_are_refused_by_what_a_worker_registered(
+    shell: Shell, place: Place, words: list[str], said: str
+) -> None:
+    registered(place)
+
+    refused = shell.fails("enqueue", "billing.pay", *words)
+
+    assert said in refused
+    assert "It takes card (string), n (integer or null)." in refused

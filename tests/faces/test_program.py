@@ -19,10 +19,12 @@ from tests.faces.conftest import Place, Shell
 
 def commands(group: object, *path: str) -> Iterator[tuple[str, ...]]:
     assert isinstance(group, TyperGroup)
-    for name, child in group.commands.items():
+    ctx = typer.Context(group)
+    for name in group.list_commands(ctx):
+        child = group.get_command(ctx, name)
         if isinstance(child, TyperGroup):
             yield from commands(child, *path, name)
-        elif not child.hidden:
+        elif child is not None and not child.hidden:
             yield (*path, name)
 
 

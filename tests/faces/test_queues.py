@@ -96,3 +96,13 @@ def test_a_queue_must_be_named(shell: Shell, verb: str) -> None:
 
 def test_a_name_that_no_queue_can_have_is_refused(shell: Shell) -> None:
     assert "queue must be 1 to 200 characters" in shell.fails("queues", "pause", "")
+
+
+def test_pausing_a_queue_that_nobody_knows_is_done_with_a_warning(shell: Shell, place: Place) -> None:
+    place.enqueue(queue="mail")
+
+    wrong, right = shell.run("queues", "pause", "mial"), shell.run("queues", "pause", "mail")
+
+    assert "nobody knows a queue mial" in wrong.stderr
+    assert "did you mean mail?" in wrong.stderr
+    assert right.stderr == ""

@@ -152,8 +152,8 @@ def test_up_in_json_tells_its_life_in_lines(shell: Shell, tmp_path: Path, mine: 
     assert "sesame" not in str(ready)
 
 
-def test_a_worker_that_is_killed_is_replaced(shell: Shell, tmp_path: Path) -> None:
-    with running(tmp_path, shell.env, "up", "--workers", "2", "--json") as up:
+def test_a_worker_that_is_killed_is_replaced(shell: Shell, tmp_path: Path, mine: str) -> None:
+    with running(tmp_path, shell.env, "up", "--only=worker", "--app", mine, "--workers", "2", "--json") as up:
         victim, other = up.event("ready")["workers"]
         os.kill(victim["pid"], signal.SIGKILL)
         until(lambda: names(shell) - {victim["name"], other["name"]})

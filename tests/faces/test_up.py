@@ -19,6 +19,9 @@ import pytest
 
 from ostinato._core.db import embedded
 from ostinato._core.runtime.installed import installed_apps
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.output import Output
+from ostinato._faces.cli.serve.upview import watched
 from ostinato.lab.sandbox.server import stand_ins
 from tests.faces import canary
 from tests.faces.conftest import Place, Shell
@@ -125,6 +128,14 @@ def test_the_api_is_no_worker_in_the_database(demo: Demo) -> None:
         found = conn.execute(sessions).fetchall()
 
     assert found == [("ostinato_api",)]
+
+
+def test_a_key_is_printed_to_a_terminal_only_whatever_colours_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    cli = Cli(Output())  # the streams of a test are files
+
+    assert cli.out.for_people
+    assert not watched(cli)
 
 
 @pytest.mark.slow

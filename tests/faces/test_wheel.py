@@ -13,16 +13,14 @@ import zipfile
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from shutil import copy, copytree
 from typing import Any
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from ostinato._core.db.embedded import Server, Urls
 from tests.conftest import copy_of_engine
 from tests.slow import first_only
+from tests.wheels import build_wheel, closure, link, pip
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -33,39 +31,7 @@ SURFACE = sorted(file.stem for file in (ROOT / "src" / "ostinato").glob("*.py") 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as it is published, built from a copy of its sources."""
-    folder = tmp_path_factory.mktemp("wheel")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        copy(ROOT / name, folder)
-    copytree(ROOT / "src" / "ostinato", folder / "src" / "ostinato")
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(folder))
-    (made,) = folder.glob("*.whl")
-    return made
-
-
-def pip(*words: str) -> None:
-    """Run pip, which must need no index."""
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    ran = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-def closure(requirements: list[str], extra: str = "") -> set[str]:
-    """The distributions that some requirements ask for, and what these ask for in turn."""
-    found: set[str] = set()
-    todo = [(Requirement(text), extra) for text in requirements]
-    while todo:
-        wanted, of = todo.pop()
-        name = canonicalize_name(wanted.name)
-        if wanted.marker is not None and not wanted.marker.evaluate({"extra": of}):
-            continue
-        todo += [
-            (Requirement(text), each)
-            for each in ({""} if name not in found else set()) | wanted.extras
-            for text in (requirements if name == "ostinato" else metadata.requires(name) or [])
-        ]
-        found.add(name)
-    return found - {"ostinato"}
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 class Environment:
@@ -79,12 +45,7 @@ class Environment:
         pip("--python", python, "install", "--quiet", "--no-index", "--no-deps", str(wheel))
         (site,) = (folder / "env" / "lib").glob("python*/site-packages")
         (info,) = site.glob("ostinato-*.dist-info")
-        asked = metadata.PathDistribution(info).requires or []
-        for name in closure(asked, extra):
-            here = metadata.distribution(name)
-            for top in {file.parts[0] for file in here.files or []} - {"..", "__pycache__"}:
-                if not (site / top).exists():
-                    (site / top).symlink_to(Path(str(here.locate_file(top))))
+        link(closure(metadata.PathDistribution(info).requires or [], extra), site)
 
     def doctor(self, **env: str) -> dict[str, dict[str, Any]]:
         """What the doctor finds, by check; the server of the tests is in a hurry."""

@@ -1,8 +1,11 @@
 """A handler that blocks its process: its time is kept by the warden, from outside."""
 
+import math
 import os
+import re
 import select
 import signal
+import time
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -10,7 +13,7 @@ import pytest
 
 from ostinato._core.base.settings import Settings
 from ostinato.lab.torture.crew import Crew, Hand
-from tests.faults.site import QUICK, Site, eventually
+from tests.faults.site import QUICK, Site, eventually, say
 from tests.slow import first_only
 
 # The defaults but for what makes a test short: how long a handler gets to stop.
@@ -184,6 +187,37 @@ def test_a_handler_that_holds_the_gil_for_longer_than_the_expiry_is_started_once
     assert first.alive
     assert blocked == [(1,)]
     assert message.startswith("A handler of faults.holds_gil blocks the event loop of worker hand-1")
+
+
+@pytest.mark.proof
+def test_a_regex_of_a_minute_starts_once_at_the_default_expiry(site: Site) -> None:
+    """The pattern doubles with each letter, so a machine that became quicker meanwhile gets one more."""
+    crew = site.crew(**{name: getattr(Settings(), name) for name in QUICK})
+    site.ready(crew.start(), crew.start())
+    length, took = length_for(60), 0.0
+    jobs: list[int] = []
+    while took < 2 * Settings().expiry_seconds:
+        (job,) = site.enqueue("backtracks", length=length)
+        site.until("select exists (select from ostinato_data.outcome where job_id = %s)", job)
+        took = float(site.value("select duration_ms / 1000.0 from ostinato_data.outcome where job_id = %s", job))
+        jobs.append(job)
+        length += 1
+    say(f"a regex of {took:.0f} s")
+
+    assert site.rows("select job_id, attempt from started order by 1") == [(job, 1) for job in jobs]
+    assert [site.outcomes(job) for job in jobs] == [["done"]] * len(jobs)
+    assert crew.said("rescued") == crew.said("declared_dead") == 0
+
+
+def length_for(seconds: float) -> int:
+    """The length of text at which the pattern takes so long here."""
+    length, took = 18, 0.0
+    while took < 1:
+        length += 1
+        begun = time.perf_counter()
+        re.match(r"(a+)+$", "a" * length + "!")
+        took = time.perf_counter() - begun
+    return length + math.ceil(math.log2(seconds / took))
 
 
 @pytest.mark.proof

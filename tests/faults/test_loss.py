@@ -1,21 +1,22 @@
 """Pages and disks that are lost: what can be saved is saved, and a backup brings back all that was acknowledged."""
 
-import os
+import asyncio
 import shutil
-import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ostinato._core.db import embedded
+from ostinato._core.db.backup import take
+from ostinato._core.db.backup.restore import restore_embedded
 from ostinato._core.db.embedded import Server
-from ostinato._core.db.superuser import password_file
-from tests.faults.replicas import configure, connection_to, copied, kill_server
-from tests.faults.site import Site, eventually
+from tests.faults.receiving import receiving, source_of
+from tests.faults.replicas import copied, kill_server
+from tests.faults.site import Site, eventually, say
 
 pytestmark = pytest.mark.proof
 
@@ -79,33 +80,13 @@ def write_page(file: Path, block: int, page: bytes) -> bytes:
     return before
 
 
-@contextmanager
-def copying_log(server: Server, folder: Path) -> Iterator[None]:
-    """A copy of the log on another disk, for which commits wait."""
-    folder.mkdir()
-    program = str(server.cluster.folder_of_binaries / "pg_receivewal")
-    argv = [program, "--directory", str(folder), "--synchronous", f"--dbname={connection_to(server)}"]
-    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            yield
-        finally:
-            process.terminate()
-
-
 def test_a_lost_disk_is_restored_from_a_backup_and_the_log_with_all_that_was_acknowledged(
     own: Server, tmp_path: Path
 ) -> None:
-    backup, log = tmp_path / "backup", tmp_path / "log"
-    password = password_file(own.cluster.data_dir).read_text()
-    with copying_log(own, log), Site(own, own.urls(), tmp_path) as site:
-        site.until("select exists (select from pg_stat_replication)")
-        site.rows("alter system set synchronous_standby_names = 'pg_receivewal'")
-        site.rows("select pg_reload_conf()")
-        site.until("select sync_state = 'sync' from pg_stat_replication")
-        program = str(own.cluster.folder_of_binaries / "pg_basebackup")
-        subprocess.run(
-            [program, "--pgdata", str(backup), "--checkpoint=fast", f"--dbname={connection_to(own)}"], check=True
-        )
+    source = source_of(own)
+    repository = asyncio.run(take.init(source, tmp_path / "repository"))
+    with receiving(source, repository, synchronous=True), Site(own, own.urls(), tmp_path) as site:
+        base = asyncio.run(take.take(source, repository))
         crew = site.crew(**ALIVE)
         site.ready(crew.start())
         ids = site.enqueue("effect", 30, seconds=0.2) + site.enqueue("slow_at_first", 3)
@@ -113,31 +94,17 @@ def test_a_lost_disk_is_restored_from_a_backup_and_the_log_with_all_that_was_ack
         kill_server(own)
         for hand in crew.hands:
             hand.kill()
-        owner = own.cluster.pgdata.stat()
         shutil.rmtree(own.cluster.pgdata)
 
     with tempfile.TemporaryDirectory(prefix="ostinato-restored-") as name:
-        restore(Path(name), backup, log, owner)
-        password_file(Path(name)).write_text(password)
-        password_file(Path(name)).chmod(0o600)
+        began = time.monotonic()
+        restore_embedded(repository, base, Path(name), step=say)
         server = embedded.start(name)
+        say(f"back in {time.monotonic() - began:.1f} s")
         try:
             check_restored(server, ids, tmp_path)
         finally:
             server.stop(force=True)
-
-
-def restore(folder: Path, backup: Path, log: Path, owner: os.stat_result) -> None:
-    """What docs/operations.md says: the backup, then the log, of which the last part is not whole."""
-    shutil.copytree(backup, folder / "postgres")
-    shutil.copytree(log, folder / "log")
-    (folder / "postgres").chmod(0o700)
-    for part in (folder / "log").glob("*.partial"):
-        part.rename(part.with_suffix(""))
-    configure(folder / "postgres", restore_command=f"cp {folder}/log/%f %p", synchronous_standby_names="")
-    (folder / "postgres" / "recovery.signal").touch()
-    for found in [folder, *folder.rglob("*")]:
-        os.chown(found, owner.st_uid, owner.st_gid)
 
 
 def check_restored(server: Server, ids: list[int], folder: Path) -> None:

@@ -41,8 +41,8 @@ def test_a_short_torture_breaks_no_promise() -> None:
     assert found["jobs acknowledged"] >= found["jobs done"] > 0
     assert found["effects in transactions"] > 0
     assert sum(report["harm"].values()) > 0
-    assert found["events told"] > 0
-    assert found["webhooks received"] >= found["events told"]
+    assert found["events emitted"] > 0
+    assert found["webhooks received"] >= found["events emitted"]
 
 
 async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
@@ -55,10 +55,10 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
         ):
             for file in ("torture.sql", "events.sql"):
                 await conn.execute(statement("ostinato.lab.torture", f"sql/{file}", "create_tables"))
-            telling = torture_events.Telling(client, random.Random(SEED))
-            first, second, third, fourth = await torture_app.tell(conn, ["k", "k", "k", None])
+            emitter = torture_events.Emitter(client, random.Random(SEED))
+            first, second, third, fourth = await torture_app.emit(conn, ["k", "k", "k", None])
             await outbox.sequence(conn)
-            telling.acknowledged = {first, second, third, fourth, 1}  # 1 was never there
+            emitter.acknowledged = {first, second, third, fourth, 1}  # 1 was never there
             relayed, made = torture_app.SUBSCRIPTIONS
             right = [(made, event_id) for event_id in (first, second, third, fourth)]
             wrong = [(relayed, event_id) for event_id in (second, first, first, third, 2)]
@@ -73,7 +73,7 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
                 Message(f"{third}", b"{}", signed=True, taken=True),
                 Message("2", b"{}", signed=True, taken=True),
             ]
-            counts = await torture_events.counts(conn, telling, receiver)
+            counts = await torture_events.counts(conn, emitter, receiver)
             stories = await torture_events.evidence(conn, receiver)
 
     assert {count.name: count.value for count in counts if not count.holds} == {

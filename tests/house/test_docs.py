@@ -19,6 +19,7 @@ FIRST_CODE_BEFORE = 25
 
 PAGES = [
     README,
+    ROOT / "README.fr.md",
     ROOT / "ARCHITECTURE.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",

@@ -105,6 +105,14 @@ WRITTEN_TABLES = f"""
       and (has_any_column_privilege('ostinato_tenant', t.oid, 'insert, update')
            or has_table_privilege('ostinato_tenant', t.oid, 'delete, truncate, trigger'))
 """
+# What runs as its owner finds nothing in a schema that its caller chose, and is called by nobody that is not named.
+LOOSE_DEFINERS = """
+    select p.oid::regprocedure::text from pg_proc p join pg_roles r on r.oid = p.proowner
+    where p.prosecdef and p.pronamespace::regnamespace::text !~ '^(pg_|information_schema)' and (
+        r.rolsuper or r.rolbypassrls
+        or not exists (select from unnest(p.proconfig) c where c ~ '^search_path=.*, pg_temp$')
+        or exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0))
+"""
 # Rows of tenants that tenants are let in to are shown, and written, by the tenant that the transaction names: so says
 # each policy of theirs, of the API and of everybody (0), because one that lets in is enough.
 OWN_TENANT = "NULLIF(current_setting(''app.tenant_id''::text, true), ''''::text))"
@@ -143,6 +151,12 @@ def test_all_five_applications_are_looked_at(catalogue: psycopg.Connection) -> N
 
 def test_every_table_is_closed_by_forced_row_level_security(catalogue: psycopg.Connection) -> None:
     assert names(catalogue, OPEN_TABLES) == set()
+
+
+def test_every_function_that_runs_as_its_owner_is_pinned_and_open_to_nobody_by_default(
+    catalogue: psycopg.Connection,
+) -> None:
+    assert names(catalogue, LOOSE_DEFINERS) == set()
 
 
 def test_the_tenant_is_the_first_column_of_every_key_that_a_tenant_may_choose(catalogue: psycopg.Connection) -> None:

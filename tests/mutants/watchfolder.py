@@ -330,7 +330,7 @@ MUTANTS = [
     Mutant(
         rule="W18.",
         breaks="a decision without an action discards",
-        file=f"{TICK}/decisions.py",
+        file=f"{TICK}/duplicates.py",
         old='if not isinstance(decision, dict) or decision.get("action") not in ACTIONS:',
         new='if isinstance(decision, dict) and decision.get("action") not in ACTIONS:\n'
         '        decision["action"] = "DISCARD"\n'
@@ -340,7 +340,7 @@ MUTANTS = [
     Mutant(
         rule="W18.",
         breaks="an empty list of files is taken for all of them",
-        file=f"{TICK}/decisions.py",
+        file=f"{TICK}/duplicates.py",
         old="(isinstance(files, list) and files and all(",
         new="(isinstance(files, list) and all(",
         tests=("test_tick.py::test_a_decision_that_cannot_be_read_decides_nothing",),
@@ -901,6 +901,30 @@ MUTANTS = [
         new='by="console"',
         tests=("test_pages.py::test_a_duplicate_is_decided_on_the_console_with_both_pages_before_one",),
         slow=True,
+    ),
+    Mutant(
+        rule="W41.",
+        breaks="the path that a service told is kept",
+        file="apps/watchfolder/tick/finishing.py",
+        old=' if name != "path"}',
+        new="}",
+        tests=("test_tick.py::test_the_paths_in_the_files_are_relative_and_those_of_events_whole",),
+    ),
+    Mutant(
+        rule="W42.",
+        breaks="a decision that decides nothing is listed as decided",
+        file="apps/watchfolder/commands.py",
+        old="        if each.fault and not failed:\n",
+        new="        if False:\n",
+        tests=("test_view.py::test_a_decision_that_decides_nothing_shows_as_such_and_once_waits_until_it_is_told",),
+    ),
+    Mutant(
+        rule="W42.",
+        breaks="--once ends before an invalid decision is told of",
+        file="apps/watchfolder/terminal.py",
+        old="        if any(count < PATIENCE for count in memory.bad_decisions.values()):\n",
+        new="        if False:\n",
+        tests=("test_view.py::test_a_decision_that_decides_nothing_shows_as_such_and_once_waits_until_it_is_told",),
     ),
 ]
 

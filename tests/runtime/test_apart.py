@@ -43,6 +43,9 @@ async def test_a_transaction_that_holds_its_job_delays_no_other_verdict(lab: Lab
         goes_on.set()
         await lab.becomes(job, "done")
 
+    # They did not wait until the server ended that transaction, which was idle for too long.
+    assert await lab.rows("select attempt, outcome from ostinato_data.outcome where job_id = %s", job) == [(1, "done")]
+
 
 async def test_a_kind_that_held_its_job_once_is_claimed_apart(lab: Lab) -> None:
     @lab.app.job()

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 from uuid import UUID
 
+import msgspec
 import pydantic
 import pytest
 
@@ -215,3 +216,115 @@ async def test_a_kind_can_still_be_called_like_the_function(lab: Lab) -> None:
         return a + b
 
     assert await add(None, 1, b=2) == 3
+
+
+async def test_bytes_and_enums_have_a_wire_form(lab: Lab) -> None:
+    seen: list[object] = []
+
+    @lab.app.job()
+    async def keep(ctx: Context, data: bytes, colour: Colour, lines: list[Line]) -> None:
+        seen.extend((data, colour, lines))
+
+    job_id = await keep.enqueue(lab.client, b"\xff\x00a", Colour.RED, [Line("tea", Decimal("0.10"))])
+    async with lab.worker():
+        await lab.becomes(job_id, "done")
+
+    assert seen == [b"\xff\x00a", Colour.RED, [Line("tea", Decimal("0.10"))]]
+    assert await lab.value("select args from ostinato_data.job where id = %s", job_id) == {
+        "data": "_wBh",
+        "colour": "red",
+        "lines": [{"product": "tea", "amount": "0.10"}],
+    }
+
+
+def _newer(version: int, old: dict[str, Any]) -> dict[str, Any]:
+    return {"cents": round(old["euros"] * 100)} if version == 1 else old
+
+
+async def test_arguments_of_an_older_version_are_upgraded(lab: Lab) -> None:
+    seen: list[int] = []
+    before = App("shop")
+
+    @before.job(name="shop.bill")
+    async def old_bill(ctx: Context, euros: float) -> None: ...
+
+    @lab.app.job(name="shop.bill", version=2, upgrade=_newer)
+    async def bill(ctx: Context, cents: int) -> None:
+        seen.append(cents)
+
+    ids = [await old_bill.enqueue(lab.client, 1.5), await bill.enqueue(lab.client, cents=7)]
+    stored = await lab.rows("select args::text from ostinato_data.job order by id")
+    async with lab.worker():
+        for job_id in ids:
+            await lab.becomes(job_id, "done")
+
+    assert sorted(seen) == [7, 150]
+    assert [row[0] for row in stored] == ['{"euros":1.5}', '{"$v":2,"cents":7}']
+
+
+async def test_arguments_of_a_newer_version_are_refused_with_the_reason(lab: Lab) -> None:
+    newer = App("shop")
+
+    @newer.job(name="shop.bill", version=3)
+    async def next_bill(ctx: Context) -> None: ...
+
+    @lab.app.job(name="shop.bill")
+    async def bill(ctx: Context) -> None: ...
+
+    job_id = await next_bill.enqueue(lab.client)
+    async with lab.worker():
+        ended = await lab.becomes(job_id, "dead")
+
+    assert "version 3, this worker knows up to 1" in ended.error["message"]
+
+
+def test_versions_start_with_one_and_upgrades_with_two() -> None:
+    for wrong in ({"version": 0}, {"upgrade": _newer}):
+        with pytest.raises(InvalidInput, match="version"):
+            App("args").job(**wrong)(_handler)
+
+
+async def _handler(ctx: Context) -> None: ...
+
+
+async def test_a_renamed_kind_runs_the_jobs_of_its_old_name(lab: Lab) -> None:
+    seen: list[str] = []
+    before = App("shop")
+
+    @before.job(name="shop.old_name", queue="mail")
+    async def old(ctx: Context, n: int) -> None: ...
+
+    @lab.app.job(name="shop.bill", aliases=("shop.old_name",), queue="mail")
+    async def bill(ctx: Context, n: int) -> None:
+        seen.append(ctx.job.kind)
+
+    ids = [await old.enqueue(lab.client, 1), await bill.enqueue(lab.client, 2)]
+    async with lab.worker():
+        for job_id in ids:
+            await lab.becomes(job_id, "done")
+
+    assert sorted(seen) == ["shop.bill", "shop.old_name"]
+    assert lab.app["shop.old_name"] is bill
+    with pytest.raises(InvalidInput, match="two kinds named"):
+        lab.app.job(name="shop.old_name")(_handler)
+
+
+class Point(msgspec.Struct):
+    x: int
+    label: str = ""
+
+
+async def test_structs_of_msgspec_are_arguments_too(lab: Lab) -> None:
+    seen: list[object] = []
+
+    @lab.app.job()
+    async def draw(ctx: Context, at: Point, more: list[Point], maybe: Point | None = None) -> None:
+        seen.extend((at, more, maybe))
+
+    job_id = await draw.enqueue(lab.client, Point(1, "a"), [Point(2)])
+    async with lab.worker():
+        await lab.becomes(job_id, "done")
+
+    assert seen == [Point(1, "a"), [Point(2)], None]
+    with pytest.raises(InvalidInput, match="at"):
+        await draw.enqueue(lab.client, {"x": "no"}, [])  # type: ignore[arg-type]

@@ -65,7 +65,7 @@ async def everything(engine: Engine) -> str:
 
 async def register(engine: Engine, app: App) -> None:
     async with engine.client.connection() as conn:
-        await workers.register_kinds(conn, [enrol._row(kind) for kind in app.kinds.values()])
+        await workers.register_kinds(conn, [enrol._row(kind.name, kind) for kind in app.kinds.values()])
 
 
 # Arguments.
@@ -134,7 +134,7 @@ async def test_people_see_no_secret_argument(engine: Engine, app: App) -> None:
     await engine.admin.execute("update ostinato_data.kind set secret_args = '{}'")  # as before a worker knew it
     async with engine.client.connection() as conn:
         sealed = await inspect.show_job(conn, job)
-        await workers.register_kinds(conn, [enrol._row(kind) for kind in app.kinds.values()])
+        await workers.register_kinds(conn, [enrol._row(kind.name, kind) for kind in app.kinds.values()])
         await engine.admin.execute('update ostinato_data.job set args = \'{"amount": 7, "pin": "clear"}\'')
         clear = await inspect.show_job(conn, job)
 

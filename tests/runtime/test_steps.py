@@ -745,16 +745,33 @@ async def test_patience_ends_with_a_timeout_error_in_every_attempt(engine: Engin
         except TimeoutError:
             await ctx.step("remind", ran.update, ["remind"])
             if ctx.job.failures == 0:
-                raise
+                raise ConnectionError from None
         return Done("reminded")
 
     await order.enqueue(engine.client)
     start = await engine.clock.now()
-    report = await engine.run_until_idle(app)
+    report = await engine.run_until_idle(app, pass_timeouts=True)
     await emit(engine, "order.paid", "7", "{}")
 
     assert (report.done, report.failed, report.snoozed, ran["remind"]) == (1, 1, 1, 1)
     assert 3600 < (await engine.clock.now() - start).total_seconds() < 3900
+
+
+async def test_a_timeout_that_nobody_catches_is_permanent(engine: Engine) -> None:
+    app = App("shop")
+
+    @app.job(retry=Retry(delays=(60, 60, 60), jitter=0))
+    async def order(ctx: Context) -> None:
+        await ctx.wait_for("order.paid", "7", timeout=3600)
+
+    job_id = await order.enqueue(engine.client)
+    waits = await engine.run_until_idle(app)
+    report = await engine.run_until_idle(app, pass_timeouts=True)
+
+    assert [(each.job_id, each.event, each.key) for each in waits.waiting] == [(job_id, "order.paid", "7")]
+    assert (waits.failed, report.failed, report.waiting) == (0, 1, [])
+    cursor = await engine.admin.execute("select reason from ostinato_data.dead_letter where job_id = %s", (job_id,))
+    assert await cursor.fetchone() == ("permanent_error",)
 
 
 async def test_an_idle_engine_with_a_job_that_waits_for_an_event_is_idle(engine: Engine) -> None:

@@ -75,6 +75,49 @@ async def test_a_tenant_cannot_work_for_another(lab: Lab) -> None:
     assert await lab.value("select tenant_id from ostinato_data.job") == "acme"
 
 
+async def enqueue_as(lab: Lab, tenant: str, kind: str = "lab.task", **given: object) -> int:
+    """Add a job by the one statement that the API uses."""
+    acting = lab.client.for_tenant(tenant, "ann", 7)
+    ((answer, *_),) = await acting.call("enqueue_job_as", kind=kind, args="{}", place="/jobs/", **given)  # type: ignore[arg-type]
+    return int(answer["headers"][0][1].removeprefix("/jobs/"))
+
+
+async def test_one_call_is_a_whole_request_of_the_tenant(lab: Lab) -> None:
+    with flow(correlation="req-1"):
+        job = await enqueue_as(lab, "acme")
+    rows = {"job_id": job, "parts": 1, "longest": 1, "most_events": 1, "most_lines": 9}
+    ((shown, *_),) = await lab.client.for_tenant("acme").call("show_job_as", _read=True, **rows)
+
+    assert (shown["id"], shown["correlation_id"], shown["state"]) == (job, "req-1", "ready")
+    assert await lab.value("select tenant_id from ostinato_data.job") == "acme"
+    seen = "select concat_ws(' ', tenant_id, actor, key_id, verb, correlation_id) from ostinato_data.audit_entry"
+    assert await lab.value(seen) == "acme ann 7 enqueue req-1"
+    with pytest.raises(NotFound, match=f"there is no job {job}"):
+        await lab.client.for_tenant("other").call("show_job_as", _read=True, **rows)
+    async with lab.client.connection() as conn:  # the role ended with the statement
+        assert await (await conn.execute("select current_user = session_user")).fetchall() == [(True,)]
+
+
+async def test_one_call_that_is_refused_leaves_nothing_and_wakes_nobody(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+    monkeypatch.setattr(lab.client, "ring", heard.append)
+
+    with pytest.raises(InvalidInput, match=r"lab\.prune is closed to tenants"):
+        await enqueue_as(lab, "acme", "lab.prune")
+    assert (heard, await lab.value("select count(*) from ostinato_data.audit_entry")) == ([], 0)
+    await enqueue_as(lab, "acme", queue="default")
+    await enqueue_as(lab, "acme")
+
+    assert heard == ["default", jobs.ANY_QUEUE]
+
+
+async def test_a_function_that_does_not_say_as_whom_cannot_be_called_so(lab: Lab) -> None:
+    with pytest.raises(NotConfigured):
+        await lab.client.for_tenant("acme").call("show_job", _read=True, job_id=1)
+
+
 async def test_what_a_tenant_adds_wakes_workers_and_runs_in_its_flow(lab: Lab) -> None:
     async with lab.worker(poll_seconds=60):
         job = await lab.client.for_tenant("acme").enqueue("lab.task")

@@ -409,3 +409,19 @@ async def test_of_two_handlers_that_lock_crosswise_one_is_rolled_back_and_run_ag
     assert await lab.rows("select job_id, count(*) from ostinato_data.outcome group by 1 order by 1") == [
         (job, 1) for job in sorted(jobs)
     ]
+
+
+async def test_a_rollback_on_purpose_leaves_the_job_to_its_handler(lab: Lab) -> None:
+    @lab.app.job()
+    async def pay(ctx: Context) -> str:
+        async with ctx.transaction() as conn:
+            await write(conn, ctx, "paid")
+            if ctx.job.attempt == 1:
+                raise psycopg.Rollback
+        return "nothing was due"
+
+    async with lab.worker():
+        ended = await lab.becomes(await pay.enqueue(lab.client), "done", "dead")
+
+    assert (ended.state, ended.result, ended.attempt) == ("done", "nothing was due", 1)
+    assert await effects(lab) == []

@@ -398,8 +398,8 @@ MUTANTS = (
     Mutant(
         "a job comes back without its unique key",
         "retry_job",
-        "perform ostinato_internal.rehold_unique_key(retry_job.job_id);",
-        "null;",
+        "perform ostinato_internal.rehold_unique_key(retry_job.job_id),\n                   ",
+        "perform",
         seed=1,
     ),
     # Operators.

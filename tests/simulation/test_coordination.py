@@ -1,4 +1,4 @@
-"""Leases, idempotency, the outbox, schedules and steps keep their promises in random histories.
+"""Leases, idempotency, the outbox, schedules, steps and children keep their promises in random histories.
 
 `make test` plays some and tries a mutant of each concept; the rest are proofs. Thousands more:
 `python -m tests.simulation --play coordination --seeds 5000`. What the promises are says the package
@@ -37,7 +37,15 @@ def test_no_history_breaks_a_promise(place: Arena, first: int) -> None:
         assert played.broken is None, played.report()
 
 
-@pytest.mark.parametrize("concept", ["leases", "idempotency", "outbox", "schedules", "steps"])
+@pytest.mark.parametrize("first", first_only(SEEDS), ids=lambda first: f"seeds {first} and following")
+def test_no_history_loses_a_child(place: Arena, first: int) -> None:
+    for seed in range(first, first + SEEDS_PER_TEST):
+        played = run_coordination(place, seed, concept="children")
+
+        assert played.broken is None, played.report()
+
+
+@pytest.mark.parametrize("concept", ["leases", "idempotency", "outbox", "schedules", "steps", "children"])
 def test_the_same_seed_is_the_same_run(place: Arena, concept: str) -> None:
     first = run_coordination(place, 7, concept=concept)
     run_coordination(place, 8, concept=concept)

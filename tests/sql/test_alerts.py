@@ -389,7 +389,7 @@ def test_the_engines_own_alerts_see_what_they_are_for(db: Session, clock: Clock)
     db.call("sequence_events")
     assert evaluate(db) == ["ostinato.dead_letters default fired"]
     clock.advance(seconds=1000)  # nobody beats, claims or delivers
-    evaluate(db)
+    assert evaluate(db) == ["ostinato.unrun_kinds app.task fired"], "nobody served that queue from the beginning"
     clock.advance(seconds=100)
 
     assert evaluate(db) == [

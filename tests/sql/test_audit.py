@@ -28,26 +28,28 @@ OTHERS = {
         set_aside_held set_aside_damaged fire_schedules sequence_events dispatch_events leave_lanes heal_lanes
         fan_out_webhooks start_webhook_delivery settle_webhook_delivery mend_webhooks sample_metrics evaluate_alerts
         fail_alerts ring_doorbell note_api_key_use record_series watch_due_alerts watch_alerts watch_failed_alerts
-        run_bulk""",
+        run_bulk open_group seal_group join_jobs note_fault""",
     "for callers, who wake workers with their commit, or wait for a job": "ring_at_commit watch_job",
     "upkeep": """
         upkeep_partitions upkeep_logs prune_api_keys prune_alerts prune_idempotency prune_leases prune_webhooks
         prune_sessions prune_series""",
+    "what a program has copied, written down for doctor": "record_backup forget_backup",
     "people sign in and out; the console records who closes a session of somebody else": """
         open_session enter_session find_sessions close_session""",
     "declared by code, at each start": "subscribe register_event_types declare_alerts",
     "called by applications, which say who asks in their own tables": """
         enqueue_job enqueue_jobs enqueue_or_attach emit_event emit_events signal_job own_signal_job begin_idempotent
         finish_idempotent renew_idempotent abandon_idempotent acquire_lease renew_lease guard_lease transition
-        transition_all open_pass close_pass accept_webhook""",
+        transition_all open_pass close_pass accept_webhook begin_request finish_request""",
+    "recorded, and tried by the tests of the API": "enqueue_job_as",
     "of the session or of migrations": """
         act_as enter_tenant enter_flow protect_table install_machine attach_machine use_test_clock set_test_clock
-        move_test_clock limit_statements refuse_filtered_reads""",
+        move_test_clock limit_statements refuse_filtered_reads only_read""",
     "changes nothing, though it reads the clock or a sequence": """
         now new_id next_api_key_id find_api_key list_api_keys probe_webhook_endpoint measure_alert rehearse_alert
         due_alerts observe list_leases show_lease list_webhook_endpoints server_connections preview_fires next_fires
         list_schedules show_schedule load_steps list_sessions match_api_keys webhook_endpoint_id
-        list_tenants""",
+        list_tenants show_job_as""",
     "the command that rotates keys records itself": "reseal reseal_args",
 }
 SEALED = {"secret": sealed(), "secret_hint": "abcd"}
@@ -62,6 +64,12 @@ def dead(db: Session) -> int:
     job = db.enqueue(tenant_id="acme", queue="graves")
     db.fail(db.claim_one(db.worker("digger", queues=["graves"]), "graves"))
     return job
+
+
+def renamed(db: Session) -> dict[str, Value]:
+    db.enqueue("app.old")
+    db.rows("insert into ostinato_data.kind values ('app.new', 'default', 0, null, '{}', null, ostinato.now())")
+    return {"old": "app.old", "new": "app.new"}
 
 
 def scheduled(db: Session) -> dict[str, Value]:
@@ -114,6 +122,7 @@ ACTIONS: dict[str, tuple[Callable[[Session], dict[str, Value]], tuple[str, str, 
     "restart_job": (waiting, ("restart", "job", 1)),
     "hasten_jobs": (lambda db: {"job_ids": [waiting(db)["job_id"]]}, ("hasten", "job", 1)),
     "redrive_jobs": (lambda db: {"ids": [dead(db)]}, ("redrive", "job", 1)),
+    "rekind_jobs": (renamed, ("rekind", "kind", 1)),
     "move_job": (lambda db: waiting(db) | {"run_at": datetime(2031, 1, 1, tzinfo=UTC)}, ("move", "job", 1)),
     "drain_worker": (lambda db: {"worker_id": db.worker("tired")}, ("drain", "worker", 1)),
     "run_schedule": (scheduled, ("run", "schedule", 1)),

@@ -289,3 +289,22 @@ def test_a_unique_key_or_a_lease_of_one_tenant_is_free_for_another(sessions: Ses
         found = theirs.call(verb, tenant_id="t1", **name, **given)
         assert found in ([], [{"release_lease": False}])
     assert json.dumps(mine.call("show_lease", lease="l"), default=str).count('"one"') == 1
+
+
+# Those who only look.
+
+
+def test_a_transaction_that_only_reads_writes_nothing_whatever_it_calls(db: Session) -> None:
+    with db.conn.transaction(force_rollback=True):
+        db.call("only_read")
+        with refused("25006", "read-only transaction"):
+            db.enqueue("app.task")
+
+    assert db.value("select count(*) from ostinato_data.job") == 0
+
+
+def test_the_schema_of_a_kind_is_that_of_the_worker_that_registered_last(db: Session) -> None:
+    declare(db, report=True)
+
+    assert db.value("select ostinato.kind_schema('app.report')") == {}
+    assert db.value("select ostinato.kind_schema('app.nothing')") is None

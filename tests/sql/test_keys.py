@@ -216,7 +216,7 @@ def test_python_refuses_in_words_of_its_own(ask: Ask) -> None:
     with pytest.raises(InvalidInput, match="roles: 1 to 100") as caught:
         made(ask, roles=[])
     assert caught.value.hint
-    with pytest.raises(InvalidInput, match="one text"):
+    with pytest.raises(InvalidInput, match="a text, not a list"):
         made(ask, roles="ops")
     with pytest.raises(InvalidInput):
         made(ask, tenant_id="nul\0byte")

@@ -381,8 +381,8 @@ MUTANTS = {
     "a cancelled one keeps its place": ("cancel_job", f"perform {FORGOTTEN}, {ENDED};", f"perform {FORGOTTEN};"),
     "a cancelled dead letter keeps its place": (
         "cancel_job",
-        f"'cancelled'), {FORGOTTEN}, {ENDED};",
-        f"'cancelled'), {FORGOTTEN};",
+        f"'cancelled'), {FORGOTTEN}, {ENDED},",
+        f"'cancelled'), {FORGOTTEN},",
     ),
     "who comes back overtakes": ("rejoin_lanes", "perform ostinato_internal.keep_order(job_ids);", ""),
     "a paused subscription opens lanes": ("open_lanes", "if not sub.paused and", "if"),

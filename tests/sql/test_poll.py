@@ -46,12 +46,13 @@ def test_a_promoted_job_keeps_all_it_had(db: Session, clock: Clock) -> None:
     assert after == before
 
 
-def test_the_kinds_that_wait_for_their_time_are_known(db: Session) -> None:
+def test_the_next_time_of_jobs_that_wait_for_theirs_is_known(db: Session) -> None:
     db.enqueue("app.now")
-    for _ in range(2):
-        db.enqueue("app.later", run_at=START + timedelta(hours=1))
+    for hours in (2, 1):
+        db.enqueue("app.later", run_at=START + timedelta(hours=hours))
 
-    assert db.call("waiting_kinds") == [{"waiting_kinds": "app.later"}]
+    assert db.get("next_time", kinds=["app.now", "app.later"]) == 3600
+    assert db.get("next_time", kinds=["app.now"]) is None
 
 
 def test_two_promotions_at_once_share_the_work(db: Session, other: Session, clock: Clock) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.sql.engine import Clock, Session, arrays, ids, refused, until_blocked
+from tests.sql.engine import Clock, Session, Sessions, arrays, ids, refused, until_blocked
 
 # A job's arguments as bytes that no client can decode; only a superuser can do this.
 DAMAGE = """
@@ -127,6 +127,18 @@ def test_a_damaged_job_can_be_given_up(db: Session, admin: Session) -> None:
     db.call("restore_job", job_id=job, discard=True)
 
     assert quarantined(db) == []
+
+
+def test_a_worker_notes_that_something_outside_does_not_answer_and_a_tenant_may_not(
+    db: Session, sessions: Sessions
+) -> None:
+    for message in ("refused", "no route"):
+        db.call("note_fault", part="broker nats", message=message)
+    with refused("42501"):
+        sessions.tenant("acme").call("note_fault", part="broker nats", message="mine")
+
+    (fault,) = db.call("list_faults")
+    assert (fault["part"], fault["times"], fault["message"]) == ("broker nats", 2, "no route")
 
 
 def test_a_part_of_the_poll_that_fails_is_noted_and_the_others_go_on(db: Session, admin: Session, clock: Clock) -> None:

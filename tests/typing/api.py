@@ -11,6 +11,8 @@ from psycopg import AsyncConnection
 
 from ostinato import App, Cancel, Client, Context, Done, Retry, Snooze, SyncContext, Unique, connect
 from ostinato.jobs import End
+from ostinato.schedules import Schedule
+from ostinato.steps import Children, Joined
 
 app = App("typed")
 
@@ -42,6 +44,33 @@ async def calls(client: Client, conn: AsyncConnection[Any]) -> None:
     await send.enqueue(client, invoice_id=7, amount=1)  # type: ignore[call-arg]
     send.options(dely=60)  # type: ignore[call-arg]
     await plain.enqueue(client, 7)  # type: ignore[arg-type]
+
+
+async def many(client: Client) -> None:
+    """What `kind.args` makes is checked, by name and by type, and belongs to its kind."""
+    assert_type(await send.enqueue_many(client, [send.args(1), send.args(invoice_id=2, note="soon")]), list[int])
+    assert_type(await send.enqueue_many(client, (send.args(n) for n in range(3))), list[int])
+    send.args("one")  # type: ignore[arg-type]
+    send.args(invoice=1)  # type: ignore[call-arg]
+    await send.enqueue_many(client, [plain.args("x")])  # type: ignore[arg-type]
+
+
+def timetable() -> None:
+    """As are the arguments of a schedule."""
+    assert_type(app.schedule(send, send.args(7), cron="0 9 * * *"), Schedule)
+    app.schedule(send, {"invoice_id": 7}, cron="0 9 * * *", name="by-name")
+    app.schedule(send, send.args("seven"), cron="0 9 * * *")  # type: ignore[arg-type]
+    app.schedule(send, plain.args("x"), cron="0 9 * * *")  # refused by pyright; mypy joins the two kinds
+
+
+async def children(ctx: Context, thread: SyncContext) -> None:
+    one = await ctx.spawn(send, 7, note="soon")
+    many = await ctx.spawn_many(send, [{"invoice_id": 1}])
+    assert_type(await ctx.join(one, [many], on_failure="ignore", timeout=60), Joined)
+    assert_type(thread.spawn(plain, path="a"), Children)
+    await ctx.spawn(send, "seven")  # type: ignore[arg-type]
+    thread.spawn(plain, 7)  # type: ignore[arg-type]
+    await ctx.join(one, on_failure="retry")  # type: ignore[arg-type]
 
 
 @asynccontextmanager

@@ -98,4 +98,5 @@ def test_the_engine_watches_what_an_operator_must_know() -> None:
         "ostinato.queue_age",
         "ostinato.outbox_lag",
         "ostinato.alert_source",
+        "ostinato.unrun_kinds",
     }

@@ -18,6 +18,17 @@ from ostinato._core.base.redact import redact, redact_value
         ("Authorization: Bearer eyJhbGciOi.J9.x-y_z", "Authorization: Bearer ***"),
         ("key sk_live_4eC39HqLyjWDarjtT1zdp7dc used", "key sk_live_*** used"),
         ("AKIAIOSFODNN7EXAMPLE", "AKIA***"),
+        (f"the key ost_7_{'aB3-' * 10}xyz is known", "the key ost_7_*** is known"),
+        (f"sealed by ostk_{'aB3_' * 10}xyz", "sealed by ostk_***"),
+        (f"signed by whsec_{'aB3+' * 10}", "signed by whsec_***"),
+        (
+            "open http://127.0.0.1:8000/console/enter?ticket=aB3-_x",
+            "open http://127.0.0.1:8000/console/enter?ticket=***",
+        ),
+        (
+            "PUT https://s3/b/k?X-Amz-Date=1&X-Amz-Signature=ab12&x=1",
+            "PUT https://s3/b/k?X-Amz-Date=1&X-Amz-Signature=***&x=1",
+        ),
         ("-----BEGIN PRIVATE KEY-----\nMIIB\n", "-----BEGIN PRIVATE KEY-----***"),
     ],
 )

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato._core.base import signature
 from ostinato._core.base.signature import bounded_error, error_signature, storable
 
 any_text = st.text(st.characters(exclude_categories=()))
@@ -48,16 +49,25 @@ def test_the_type_is_part_of_the_signature() -> None:
 
 @given(any_text, any_text)
 def test_a_signature_is_always_one_short_line_that_can_be_stored(name: str, message: str) -> None:
-    signature = error_signature(name, message)
+    line = error_signature(name, message)
 
-    assert len(signature) <= 200
-    assert signature.splitlines() in ([], [signature])
-    assert "\0" not in signature
-    signature.encode()
+    assert len(line) <= 200
+    assert line.splitlines() in ([], [line])
+    assert "\0" not in line
+    line.encode()
 
 
-def test_a_huge_message_is_only_read_as_far_as_it_shows() -> None:
-    assert error_signature("E", "x " * 10_000_000).endswith("…")
+def test_a_huge_message_is_only_read_as_far_as_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def counted(text: str) -> str:
+        read.append(len(text))
+        return storable(text)
+
+    monkeypatch.setattr(signature, "storable", counted)
+
+    assert error_signature("E", "x " * 1_000_000).endswith("…")
+    assert max(read) < 10_000
 
 
 def raised(exc: BaseException) -> BaseException:

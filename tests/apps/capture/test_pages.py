@@ -6,6 +6,7 @@ import pytest
 
 from ostinato._core.base.errors import IdempotencyConflict
 from ostinato._core.engine import keys
+from ostinato.apps.capture import pages
 from tests.apps.capture.conftest import Api
 from tests.apps.capture.vault import SEED, TENANT, Vault, changed
 from tests.console.conftest import Visitor
@@ -45,6 +46,18 @@ async def test_a_certificate_says_that_the_chain_holds_and_where_it_breaks(api: 
     assert SEED.content_hash in good
     assert SEED.capture_id in listed
     assert "The chain is broken" in broken
+
+
+async def test_a_count_that_stopped_is_marked(api: Api, vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    await vault.receive(user="ana")
+    ana = await visitor(api, "ana", "capture", "reader")
+
+    whole = await ana.text("/apps/capture")
+    monkeypatch.setattr(pages, "MOST_COUNTED", 1)
+    capped = await ana.text("/apps/capture")
+
+    assert "≥" not in whole
+    assert "≥ 1 " in capped
 
 
 async def test_a_person_sees_and_decides_its_own_conflicts_and_the_chain_has_the_decision(

@@ -360,7 +360,8 @@ BY_THE_CLOCK = (
     "sequence_events",
     "dispatch_events",
     "fan_out_webhooks",
-    "waiting_kinds",
+    "next_time",
+    "open_waits",
 )
 
 

@@ -105,8 +105,8 @@ class Vault:
             return await audit.verify(conn, **options)
 
     async def run(self, *, move_clock: bool = False) -> None:
-        """Run the jobs that are due."""
-        await self.engine.run_until_idle(APP, move_clock=move_clock)
+        """Run the jobs that are due; if the clock moves, waits run out too."""
+        await self.engine.run_until_idle(APP, move_clock=move_clock, pass_timeouts=move_clock)
 
     async def at_once(
         self, count: int, work: Callable[[Connection, int], Awaitable[T]], user: str = USER

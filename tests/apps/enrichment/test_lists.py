@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ostinato.apps.enrichment import lists
 from ostinato.apps.enrichment.lists import FORMULA
 from tests.apps.enrichment.place import ALL_FINE, Place
 
@@ -140,3 +141,11 @@ async def test_an_export_has_every_row_and_no_formula(place: Place, monkeypatch:
     assert company["siren"] == ALL_FINE
     assert company["legal_name"] == "'=cmd()|é\n"
     assert not any(cell.startswith(FORMULA) for row in rows for cell in row.values())
+
+
+@pytest.mark.parametrize(
+    "name", ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", " =1+1", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20a"]
+)
+def test_what_a_spreadsheet_would_run_begins_with_an_apostrophe(name: str) -> None:
+    assert lists._cell(name) == f"'{name}"
+    assert lists._cell("SARL =1") == "SARL =1"

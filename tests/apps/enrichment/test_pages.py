@@ -2,6 +2,9 @@
 
 import re
 
+import pytest
+
+from ostinato.apps.enrichment import panel
 from tests.apps.enrichment.place import ALL_FINE, Place
 from tests.console.conftest import Console
 
@@ -35,6 +38,18 @@ async def test_a_card_says_who_said_each_field_and_what_is_stale(place: Place) -
     assert ALL_FINE in await agent.text("/apps/enrichment/companies")
     assert ALL_FINE not in await client.text("/apps/enrichment/companies")
     assert seen == [404, 404]
+
+
+async def test_a_count_that_stopped_is_marked(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    await place.enriched()
+    agent = await Console(place.api).visitor("acme", "agency_user", "reader")
+
+    whole = await agent.text("/apps/enrichment")
+    monkeypatch.setattr(panel, "MOST_COUNTED", 1)
+    capped = await agent.text("/apps/enrichment")
+
+    assert "≥" not in whole
+    assert "≥ 1 " in capped
 
 
 async def test_a_company_known_in_part_is_taken_as_it_is_or_looked_up_again(place: Place) -> None:

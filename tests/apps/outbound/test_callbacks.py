@@ -590,6 +590,33 @@ async def test_unsubscribing_takes_a_post_and_no_more(world: World) -> None:
     assert (after["status"], after["events"][-1]["source"]) == ("REVOKED", "EMAIL_LINK")
 
 
+@pytest.mark.parametrize(
+    ("asks", "language", "button", "ends"),
+    [
+        ("", "fr", "Se désabonner", "Vous êtes désabonné."),
+        ("fr-CA,en;q=0.8", "fr", "Se désabonner", "Vous êtes désabonné."),
+        ("en-GB,en;q=0.9,fr;q=0.1", "en", "Unsubscribe", "You are unsubscribed."),
+        ("ja,de-AT;q=0.5,en;q=0.4", "de", "Abbestellen", "Sie erhalten diese Nachrichten nicht mehr."),
+        ("en;q=0, xx, ;q=7x", "fr", "Se désabonner", "Vous êtes désabonné."),
+    ],
+)
+async def test_the_page_to_unsubscribe_by_is_in_the_language_of_who_reads_it(
+    world: World, asks: str, language: str, button: str, ends: str
+) -> None:
+    made = await world.consent("a@example.test", channel="EMAIL", purpose="MARKETING")
+    path = f"/api/v1/outbound/unsubscribe/{unsubscribe_token('sandbox-token-secret', UUID(made['id']))}"
+    asked = {"accept-language": asks, "content-type": "application/x-www-form-urlencoded"}
+
+    looked = await world.http.get(path, headers=asked)
+    done = await world.http.post(path, content=b"List-Unsubscribe=One-Click", headers=asked)
+
+    assert looked.headers["content-language"] == language
+    assert looked.headers["vary"].lower() == "accept-language"
+    assert f'<html lang="{language}">' in looked.text
+    assert f"<button>{button}</button>" in looked.text
+    assert done.text == ends
+
+
 @pytest.mark.usefixtures("impatient")
 async def test_audit_timeline_and_figures_tell_the_story(world: World) -> None:
     """1.2, 6.3: whatever the order of callbacks, each step has its traces."""

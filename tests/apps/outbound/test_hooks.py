@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -149,6 +149,43 @@ async def test_words_beyond_a_batch_are_applied_by_jobs_of_a_batch_each(world: W
         {"applied": BATCH + 50, "ignored": BATCH},
     ]
     assert await world.rows("select lines, ignored, body from outbound.callback") == [(BATCH + 50, BATCH, b"")]
+
+
+def spoken_in_a_large_one(word: dict[str, Any]) -> dict[str, Any]:
+    now = word["timestamp"]
+    filler = [{"id": f"s{n}", "status": "sent", "timestamp": now, "recipient_id": "x" * 200} for n in range(2 * BATCH)]
+    return {"statuses": filler, "messages": [word], "padding": "x" * MOST_HEARD_BYTES}
+
+
+def spoken_after_many(word: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "statuses": [{"id": "s", "status": "sent", "timestamp": word["timestamp"]}],
+        "messages": [*words(150), word],
+    }
+
+
+@pytest.mark.parametrize("callback", [spoken_in_a_large_one, spoken_after_many])
+async def test_a_stop_that_is_left_to_its_job_waits_behind_no_status(
+    world: World, callback: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    """Nobody works through statuses here: as many may wait before it as like."""
+    await world.consent(TO)
+    await world.rows("select ostinato.pause_queue('outbound_callbacks')")
+    now = str(int(NOON.timestamp()))
+    status = {"id": "before", "status": "sent", "timestamp": now}
+    stop = {"from": TO[1:], "id": "stop", "timestamp": now, "type": "text", "text": {"body": "STOP TOUT"}}
+
+    await world.providers.make(world.cloud.signed(PHONE_NUMBER_ID, {"statuses": [status]}))
+    await world.providers.make(world.cloud.signed(PHONE_NUMBER_ID, callback(stop)))
+    (before,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+    await world.work()
+
+    (after,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+    assert (before["status"], after["status"]) == ("GRANTED", "REVOKED")
+    assert await world.value("select count(*) from ostinato_data.ready where queue = 'outbound_callbacks'") > 0
+    await world.rows("select ostinato.resume_queue('outbound_callbacks')")
+    await world.work()
+    assert await world.value("select count(*) from outbound.callback where processed_at is null") == 0
 
 
 async def test_the_statuses_of_a_message_keep_their_order_over_batches(world: World) -> None:

@@ -701,3 +701,25 @@ def test_one_click_comes_as_a_form_of_either_kind() -> None:
     assert is_one_click(multipart, "multipart/form-data; boundary=x")
     assert not is_one_click(b"", "")
     assert not is_one_click(b"List-Unsubscribe=no", "application/x-www-form-urlencoded")
+
+
+@pytest.mark.parametrize(
+    ("provider", "body", "may"),
+    [
+        (
+            "whatsapp",
+            b'{"entry": [{"changes": [{"field": "messages", "value": {"messages": [{"from": "33"}]}}]}]}',
+            True,
+        ),
+        ("whatsapp", b'{"entry": [{"changes": [{"value": {"user_preferences": [{"value": "stop"}]}}]}]}', True),
+        ("whatsapp", b'{"entry": [{"changes": [{"field": "messages", "value": {"statuses": [{"id": "a"}]}}]}]}', False),
+        ("twilio", b"MessageSid=SM1&From=%2B33&Body=STOP", True),
+        ("twilio", b"MessageSid=SM1&MessageStatus=delivered&To=%2B33", False),
+        ("smtp", b"To: Unsubscribe+abc@example.test\r\n\r\n", True),
+        ("smtp", b"Content-Type: multipart/report; report-type=delivery-status\r\n\r\n<mailto:unsubscribe+a@b>", False),
+        ("smtp", b' {"RecordType": "Bounce", "Content": "unsubscribe+a@b"}', False),
+        ("smtp", b"To: bounce+abc@example.test\r\n\r\n", False),
+    ],
+)
+def test_a_look_at_its_bytes_says_whether_people_may_have_written(provider: str, body: bytes, may: bool) -> None:  # noqa: FBT001 - what is expected
+    assert PROVIDERS[provider].may_have_words(body) is may

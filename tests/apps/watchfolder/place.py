@@ -74,7 +74,7 @@ class Services:
         temporary = target.with_suffix(".new")
         shutil.copy(source, temporary)
         temporary.rename(target)
-        return {"state": "DONE", "result": {"pages": 1}}
+        return {"state": "DONE", "result": {"pages": 1, "path": str(target)}}
 
 
 @dataclass

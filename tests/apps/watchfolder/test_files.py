@@ -651,3 +651,24 @@ def test_pages_are_sorted_as_people_read_them() -> None:
     names = ["page 10.jpg", "page 2.jpg", "Page 1.jpg", "cover.jpg"]
 
     assert sorted(names, key=natural_key) == ["cover.jpg", "Page 1.jpg", "page 2.jpg", "page 10.jpg"]
+
+
+@pytest.mark.parametrize("sort", ["link", "fifo", "folder"])
+def test_what_a_process_left_in_the_place_of_a_file_is_neither_followed_nor_waited_for(
+    tmp_path: Path, sort: str
+) -> None:
+    """A worker process writes into its job's folder; the service reads there with rights that the process has not."""
+    secret, place = tmp_path / "secret.json", tmp_path / "state.json"
+    secret.write_text('{"password": "sesame"}')
+    match sort:
+        case "link":
+            place.symlink_to(secret)
+        case "fifo":
+            os.mkfifo(place)
+        case _:
+            place.mkdir()
+
+    with pytest.raises(ValueError, match=r"plain|link"):
+        utils.read_json(place)
+    with pytest.raises(utils.NotPlain):
+        utils.sha256_file(place)

@@ -4,10 +4,11 @@ import asyncio
 import os
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
-from ostinato.apps.watchfolder import readings
+from ostinato.apps.watchfolder import pages, panel, readings
 from ostinato.apps.watchfolder.ocr.work import draw_first_page
 from ostinato.apps.watchfolder.readings import FIRST_PAGE, MOST_BYTES, MOST_LETTERS, RESULT_PAGE, TEXT
 from tests.apps.watchfolder.engine import Office
@@ -17,6 +18,7 @@ from tests.waiting import until_async
 
 CHOICE = re.compile(r'action="/console(/apps/watchfolder/do/decide)">(.*?)</form>', re.DOTALL)
 FIELD = re.compile(r'name="(\w+)" value="([^"]*)"')
+NAME = re.compile(r"<b>(scan-\d\.pdf)</b>")
 PICTURE = re.compile(r'<img src="/console([^"]+)"')
 
 
@@ -67,6 +69,56 @@ async def test_a_duplicate_is_decided_on_the_console_with_both_pages_before_one(
     assert (applied["decided_by"], applied["action"]) == ("carla", "USE_EXISTING_RESULT")
     noted = await office.lab.rows("select verb, actor from ostinato_data.audit_entry where noun = 'watchfolder'")
     assert noted == [("decide", "carla")]
+
+
+SCANS = """
+    with folder as (select tenant_id, id from watchfolder.folder where tenant_id = %s),
+    job as (
+        insert into watchfolder.job
+            (tenant_id, folder_id, job_key, seq, state, file_name, pages, created_at, changed_at)
+        select f.tenant_id, f.id, encode(sha256(n::text::bytea), 'hex') || '__0badcafe', 9, 'DONE',
+               'scan-' || n || '.pdf', 1, now() - interval '1 minute' * n, now() - interval '1 minute' * n
+        from folder f cross join generate_series(1, 6) n returning tenant_id, folder_id, job_key, file_name)
+    insert into watchfolder.reading (tenant_id, folder_id, job_key, body)
+    select j.tenant_id, j.folder_id, j.job_key,
+           'Facture ' || case when j.file_name = 'scan-5.pdf' then 'des tuiles' else 'du plombier' end from job j
+"""
+
+
+async def test_words_are_found_beyond_the_newest_files_and_each_file_once(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest files are looked at one by one, all others by the indexes of words."""
+    monkeypatch.setattr(pages, "WINDOW", 2)
+    monkeypatch.setattr(pages, "MOST", 4)
+    for tenant in ("acme", "globex"):
+        await office.make("courrier", tenant)
+        await office.lab.rows(SCANS, tenant)
+    clerk = await Console(office.api).visitor("acme", "clerk", "reader")
+
+    async def found(**asked: str) -> list[str]:
+        return NAME.findall((await clerk.get("/apps/watchfolder/scans", **asked)).text)
+
+    assert await found(q="tuile") == ["scan-5.pdf"]  # by its text, and in another form of the word
+    assert await found(q="scan-6") == ["scan-6.pdf"]  # by its name
+    assert await found(q="factures") == [f"scan-{n}.pdf" for n in range(1, 5)]  # newest first, each once
+    older = re.search(r"after=([^\"&]+)", (await clerk.get("/apps/watchfolder/scans", q="factures")).text)
+    assert older is not None
+    assert await found(q="factures", after=unquote(older[1])) == ["scan-5.pdf", "scan-6.pdf"]
+    assert await found(q="toiture") == []
+
+
+async def test_counts_that_stopped_are_marked(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    await office.make("courrier")
+    await office.lab.rows(SCANS, "acme")
+    clerk = await Console(office.api).visitor("acme", "clerk", "reader")
+
+    whole = await clerk.text("/apps/watchfolder")
+    monkeypatch.setattr(panel, "MOST_COUNTED", 3)
+    capped = await clerk.text("/apps/watchfolder")
+
+    assert re.search(r"DONE\s+6\s", whole)
+    assert re.search(r"DONE\s+≥ 3\s", capped)
 
 
 @pytest.mark.parametrize(

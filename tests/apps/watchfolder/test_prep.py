@@ -309,13 +309,15 @@ def test_rar_and_7z_are_read_in_the_order_of_their_names(prep: Desk, make: Any) 
         (lambda: seven_zip({f"{n}.txt": b"x" for n in range(51)}), "BOMB"),
         (lambda: seven_zip({"zeros.jpg": b"\0" * (19 << 20)}), "BOMB"),
         (lambda: rar({"inner.zip": zipped({"a.jpg": picture("JPEG")})}), "UNSAFE"),
+        (lambda: b"7z\xbc\xaf\x27\x1cabc", "CORRUPT"),
     ],
-    ids=["cut-rar", "locked-rar", "cut-7z", "many", "bomb", "nested"],
+    ids=["cut-rar", "locked-rar", "cut-7z", "many", "bomb", "nested", "head-of-7z"],
 )
 def test_rar_and_7z_that_cannot_be_read_are_errors_with_a_reason(prep: Desk, make: Any, code: str) -> None:  # noqa: ANN401 - makes bytes
     ended = prep.done(make())
 
     assert ended["error"]["code"] == code, ended["error"]
+    assert not ended["error"]["message"].rstrip().endswith(":"), ended["error"]
 
 
 @pytest.mark.parametrize("kind", ["rar", "7z"])

@@ -848,6 +848,7 @@ def test_the_paths_in_the_files_are_relative_and_those_of_events_whole(place: Pl
     assert state["inputPath"] == f"work/{place.only_key()}/input.pdf"
     entry = json.loads(place.folders.index_file.read_text())["jobs"][place.only_key()]
     assert entry["outPath"] == "out/a.pdf"
+    assert str(place.root) not in json.dumps([state, entry]), "not even what a service told"
     assert place.events[-1]["outPath"] == str(place.folders.out / "a.pdf")
 
 

@@ -126,6 +126,30 @@ def test_each_twin_has_its_row_and_a_failed_decision_shows_as_failed(
     assert "decided" not in listed
 
 
+def test_a_decision_that_decides_nothing_shows_as_such_and_once_waits_until_it_is_told(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a file that an earlier run has held, too."""
+    for name in ("a.pdf", "b.pdf"):
+        place.drop(name, b"a")
+        place.tick(2)
+    job_key = place.only_key()
+    (place.folders.hold / job_key / "decision.json").write_text('{"action": "DISCARD", "files": []}')
+    held(Cli(Output()), place.root)
+    listed = " ".join(capsys.readouterr().out.split())
+
+    view = seen_by(place, ticks=9)
+    early = view.is_idle(place.orchestrator.memory, place.in_flight)
+    view = seen_by(place)
+    view.sum_up()
+
+    assert "DECISION_INVALID: files in decision.json must be a list of names, at least one" in listed
+    assert "decided" not in listed
+    assert (early, view.is_idle(place.orchestrator.memory, place.in_flight)) == (False, True)
+    assert "DECISION_INVALID" in shown(view)
+    assert told(capsys, "stopped")[0]["held"] == 1
+
+
 @pytest.mark.parametrize(("environ", "most"), [({"OCR_CONCURRENCY": "3"}, 3), ({}, os.cpu_count())])
 def test_watch_hears_how_many_are_read_at_once(
     place: Place, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], most: int

@@ -70,6 +70,7 @@ async def front(_conn: Connection, look: Look) -> Sequence[Block]:
     return [
         Note("All is well", look.words("%(n)s papers wait", n=3), "info"),
         Counts("Papers", {"new": 3, "stamped": 4}),
+        Counts("Papers ever", {"read": 10_000, "lost": 0}, capped=True),
         Chart("Papers an hour", {"new": hours, "stamped": list(reversed(hours))}, THEN, THEN + timedelta(hours=24)),
         Table(
             "Newest papers",

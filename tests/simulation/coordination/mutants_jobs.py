@@ -1,4 +1,4 @@
-"""Mutants of schedules and steps."""
+"""Mutants of schedules, steps and children."""
 
 from tests.simulation.mutants import Mutant
 
@@ -144,4 +144,37 @@ STEPS = (
         seed=8,
     ),
     Mutant("a wait times out early", "expire_waits", "and w.deadline <= v_now", "", seed=88),
+)
+
+CHILDREN = (
+    Mutant(
+        "a join ends before its last child",
+        "end_join",
+        "if v_sum.total > v_sum.done + v_sum.failed + v_sum.cancelled",
+        "if v_sum.total > 1 + v_sum.done + v_sum.failed + v_sum.cancelled",
+    ),
+    Mutant(
+        "a join does not look at what ended before it",
+        "join_jobs",
+        "perform ostinato_internal.end_join(job_ids[h], positions[h]) from unnest(v_held) h;",
+        "",
+    ),
+    Mutant(
+        "ticks are counted again and again",
+        "settle_groups",
+        "delete from child_tick t where t.tenant_id = v_group.tenant_id and t.group_id = v_group.id returning t.*",
+        "select t.* from child_tick t where t.tenant_id = v_group.tenant_id and t.group_id = v_group.id",
+    ),
+    Mutant(
+        "a child that comes back still counts as dead",
+        "retry_job",
+        "ostinato_internal.count_children(array[retry_job.job_id], v_state, -1)",
+        "ostinato_internal.count_children(array[retry_job.job_id], v_state, 0)",
+    ),
+    Mutant(
+        "a buried child is not counted",
+        "fail_jobs",
+        "ostinato_internal.count_children(v_dead, 'dead'),",
+        "ostinato_internal.count_children(v_dead, 'none'),",
+    ),
 )

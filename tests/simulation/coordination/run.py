@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from tests.simulation.arena import Arena
+from tests.simulation.coordination.children import Children
 from tests.simulation.coordination.idempotency import Idempotency
 from tests.simulation.coordination.leases import Leases
 from tests.simulation.coordination.outbox import Outbox
@@ -16,6 +17,8 @@ from tests.simulation.steps import Broken, Failed, Process
 from tests.simulation.workers import new_crew
 
 CONCEPTS: tuple[type[Concept], ...] = (Leases, Idempotency, Outbox, Schedules, DurableSteps)
+ALONE: tuple[type[Concept], ...] = (Children,)
+"""Those that are played alone only: their jobs take steps of their own."""
 MOST_STEPS = 3000
 
 
@@ -50,7 +53,7 @@ def run_coordination(
 
 def _chosen(scene: Scene, concept: str) -> list[type[Concept]]:
     if concept:
-        return [each for each in CONCEPTS if each.name == concept]
+        return [each for each in (*CONCEPTS, *ALONE) if each.name == concept]
     count = scene.rng.choice((1, 1, 1, 2, 3))
     return scene.rng.sample(CONCEPTS, min(count, len(CONCEPTS)))
 

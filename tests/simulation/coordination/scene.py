@@ -49,7 +49,7 @@ class Scene(World):
     @property
     def has_workers(self) -> bool:
         """Whether somebody polls, and so ticks."""
-        return bool(self.names & {"steps"})
+        return bool(self.names & {"steps", "children"})
 
     def look(self) -> None:
         super().look()

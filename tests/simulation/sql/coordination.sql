@@ -16,6 +16,8 @@ delete from simulation.key_effect;
 delete from ostinato_data.step;
 delete from ostinato_data.job_wait;
 delete from ostinato_data.job_wake;
+delete from ostinato_data.child_tick;
+delete from ostinato_data.job_group;
 delete from simulation.step_effect;
 delete from ostinato_data.schedule_due;
 delete from ostinato_data.schedule_fire;
@@ -97,3 +99,27 @@ insert into simulation.step_effect (job_id, position) values ($1, $2);
 -- name: run_at
 -- When a job is to run again.
 select s.run_at from ostinato_data.scheduled s where s.job_id = $1;
+
+-- name: counts_of_children
+-- Groups whose counts are not those of their children.
+select g.id, c.total, c.done, c.failed, c.cancelled from ostinato_data.job_group g
+cross join lateral ostinato.job_groups(g.parent_id) c
+cross join lateral (
+    select count(*) as total, count(*) filter (where s = 'done') as done, count(*) filter (where s = 'dead') as failed,
+           count(*) filter (where s = 'cancelled') as cancelled
+    from (select ostinato.job_state(j.id) as s from ostinato_data.job j where j.group_id = g.id) x) r
+where c.group_id = g.id
+  and (c.total, c.done, c.failed, c.cancelled) is distinct from (r.total, r.done, r.failed, r.cancelled);
+
+-- name: joins_that_nobody_ends
+-- Parents that wait although all is counted, and nothing is left that would make a poll look.
+select g.parent_id, g.id from ostinato_data.job_group g
+join ostinato_data.job_wait w on w.job_id = g.parent_id and w.position = g.join_step
+where g.total = g.done + g.failed + g.cancelled
+  and not exists (select from ostinato_data.child_tick t where t.group_id = g.id)
+  and not exists (select from ostinato_data.step s where s.job_id = w.job_id and s.position = w.position);
+
+-- name: groups_without_a_step
+-- Groups whose spawn was not committed with its step.
+select g.id from ostinato_data.job_group g
+where not exists (select from ostinato_data.step s where s.job_id = g.parent_id and s.position = g.position);

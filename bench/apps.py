@@ -1,0 +1,138 @@
+"""`python -m bench.apps`: the applications against their own yardsticks, as ratios, in one run.
+
+Each row names a figure, what it is compared with in the same run, and the target. Absolute rates depend on the machine
+and on what else it does; the ratio much less. A row that this program does not measure names the command that does, or
+says that nothing measures it yet. Beside the rate, the two rows of the API have the ratio of processor time.
+
+Two rows flatter: capture is called without HTTP, and both sides of the GET run the same long query, so the database is
+most of either.
+"""
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+from bench import capture, http, outbound, transactions
+from bench.server import BenchServer, running
+from bench.systems import ours
+from ostinato import Client
+from ostinato._core.base import log
+from ostinato._core.engine.schema import install
+from ostinato.apps.outbound.schema import COMPONENT
+
+BULK = 5_000
+JOBS = 1_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of the table; `value` is None where this program measures nothing."""
+
+    figure: str
+    yardstick: str
+    target: float | None
+    value: Callable[[dict[str, float]], float] | None
+    instead: str = ""
+    """The command that measures it, or what is missing."""
+
+
+def of(mine: str, theirs: str) -> Callable[[dict[str, float]], float]:
+    return lambda found: found[mine] / found[theirs]
+
+
+ROWS = (
+    Row("GET of a job", "bare FastAPI, same query", 0.75, of("GET", "bare GET")),
+    Row("  by processor time", "", None, of("bare GET cpu", "GET cpu")),
+    Row("POST that enqueues", "bare FastAPI, same insert", 0.75, of("POST", "bare POST")),
+    Row("  by processor time", "", None, of("bare POST cpu", "POST cpu")),
+    Row("POST with a key", "the same bare POST", None, of("POST key", "bare POST")),
+    Row("outbound: accepted", "the bare POST", 0.50, of("accept", "bare POST")),
+    Row("outbound: batch of 500", "bulk enqueue", 0.20, None, "no such route yet"),
+    Row("outbound: sent", "httpx alone", 0.60, None, "no yardstick yet; bench.outbound"),
+    Row("callbacks stored", "the bare POST", 0.70, of("callbacks", "bare POST")),
+    Row("callbacks applied", "bulk enqueue", 0.10, of("apply", "bulk")),
+    Row("capture: new, no HTTP", "the bare POST", 0.45, of("intakes", "bare POST")),
+    Row("capture: replay, no HTTP", "the bare POST", 0.70, of("replays", "bare POST")),
+    Row("enrichment: cached", "the bare POST and GET", 0.60, None, "bench.enrichment"),
+    Row("enrichment: 10,000 SIRENs", "the sources' limits", 0.95, None, "nothing measures it yet"),
+    Row("plain functions", "async no-op drain", 0.35, None, "make bench"),
+    Row("ctx.transaction() jobs", "pgbench, same statements", 0.70, of("worker", "same")),
+    Row("events, 500 keys and one", "25,000 and 2,000 a second", None, None, "bench.events 500 1"),
+    Row("webhooks, 300 keys", "httpx alone", 0.50, None, "nothing measures it yet"),
+    Row("drain, no-op", "the SQL limit", 0.75, None, "make bench"),
+    Row("one by one enqueue", "a bare single-row insert", 0.75, None, "make bench"),
+    Row("watch folder, pages", "OCRmyPDF's own command", 0.95, None, "bench.watchfolder"),
+    Row("rounds, worst lateness", "5 s", None, None, "bench.rounds"),
+)
+
+
+def measure_api(server: BenchServer, rounds: int) -> dict[str, float]:
+    with server.database("bench_http") as dsn:
+        ours.prepare(dsn)
+        loads = http.measure(dsn, rounds, ("GET", "POST", "POST key"))
+        found = {"bulk": asyncio.run(bulk(dsn))}
+    for (which, request), each in loads.items():
+        name = f"bare {request}" if which == "bare" else request
+        found[name] = median(one.rate for one in each)
+        found[f"{name} cpu"] = median(one.cpu for one in each)
+    return found
+
+
+async def bulk(dsn: str) -> float:
+    """Jobs a second, added in one statement."""
+    async with Client(ours.database(dsn)) as client:
+        started = time.perf_counter()
+        await http.NOOP.enqueue_many(client, [{"n": n} for n in range(BULK)])
+        return BULK / (time.perf_counter() - started)
+
+
+def measure_outbound(server: BenchServer) -> dict[str, float]:
+    with server.database("bench_outbound") as dsn, tempfile.TemporaryDirectory() as folder:
+        asyncio.run(install(dsn, [COMPONENT]))
+        found = asyncio.run(outbound.measure(dsn, outbound.MESSAGES, outbound.SECONDS, Path(folder)))
+    return {name: rate.a_second for name, rate in found.items()}
+
+
+async def measure_capture(rounds: int) -> dict[str, float]:
+    took, _ = await capture.whole(rounds)
+    return {name: 1 / each for name, each in took.items()}
+
+
+def lines(found: dict[str, float], rows: Sequence[Row] = ROWS) -> list[str]:
+    """The table, at most 80 columns wide."""
+    made = [f"{'figure':<27}{'against':<28}{'target':>7}{'now':>7}"]
+    for row in rows:
+        share = 0.0 if row.value is None else row.value(found)
+        wanted = "" if row.target is None else f"{row.target:.0%}"
+        head = f"{row.figure:<27}{row.yardstick:<28}{wanted:>7}"
+        made.append(f"{head}{share:>7.0%}" if share else f"{head}{'-':>7}")
+        if not share:
+            made.append(f"{'':<27}{row.instead or 'nothing was done in the time'}")
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=4, help="an even number: each server is first as often")
+    rounds: int = parser.parse_args().rounds
+    log.configure(level="error")
+    before = os.getloadavg()[0]
+    with running() as server:
+        found = measure_api(server, rounds)
+        found |= measure_outbound(server)
+        found |= transactions.one_round(server, JOBS)._asdict()
+    found |= asyncio.run(measure_capture(rounds))
+    print("\n".join(lines(found)))
+    quiet = "" if before < 1 else ": the machine was not quiet"
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, load {before:.1f} before{quiet}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""`ostinato backup …` and `ostinato restore`, on a server of their own."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ostinato._core.db import embedded
+from ostinato._core.db.cluster import Cluster
+from ostinato._core.db.embedded import Server
+from ostinato._core.engine.backups import BackupLine
+from ostinato._core.engine.schema import install
+from ostinato._faces.cli.operate.backup_checks import backups
+from tests.faces.conftest import Shell
+
+NOW = datetime(2026, 11, 18, 9, tzinfo=UTC)
+LINE = BackupLine("20261118T010000Z", "/mnt/backup", NOW - timedelta(hours=8), 2**30, NOW - timedelta(hours=7))
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Server]:
+    with embedded.start(tmp_path / "data") as server:
+        asyncio.run(install(server.owner_url))
+        yield server
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own")
+def test_the_way_from_a_first_backup_to_a_restore(tmp_path: Path) -> None:
+    folder, data = tmp_path / "repository", str(tmp_path / "data")
+    shell = Shell({"OSTINATO_BACKUP_DIR": str(folder)})
+    here = ("--data-dir", data)
+
+    assert "is no repository of backups" in shell.fails("backup", "run", *here)
+    made = shell.run("backup", "init", *here)
+    assert f"go to {folder}" in made.stdout
+    assert "disk of the database too" in made.stderr
+    assert "No base backup is there yet" in shell("backup", "list", *here)
+
+    taken = shell.json("backup", "run", *here)
+    assert taken["verified"]
+    first = taken["label"]
+    (found,) = [each for each in shell.json("doctor", *here, code=1)["findings"] if each["check"] == "backup"]
+    assert (found["level"], found["values"]["label"]) == ("ok", first)
+
+    second = shell.json("backup", "run", "--no-verify", *here)["label"]
+    lines = shell("backup", "list", *here).splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert [line.split()[0] for line in lines if "2026" in line or "Z " in line] == [second, first]
+    assert "is good" in shell("backup", "verify", *here)
+    assert "no base backup nothing" in shell.fails("backup", "verify", "--label", "nothing", *here)
+
+    assert "Nobody is there to answer" in shell.fails("backup", "prune", "--keep", "1", *here)
+    assert "Would be deleted: 1 base backup" in shell("backup", "prune", "--keep", "1", "--preview", *here)
+    assert "Deleted: 1 base backup" in shell("backup", "prune", "--keep", "1", "--yes", *here)
+
+    assert "has a database already" in shell.fails("restore", *here)
+    back = shell.run("restore", "--data-dir", str(tmp_path / "back"), "--json")
+    assert json.loads(back.stdout)["base"] == second
+    assert "The key of secrets is not in a backup" in back.stderr
+    assert shell.json("doctor", "--data-dir", str(tmp_path / "back"), code=1)["findings"][1]["level"] == "ok"
+
+
+@pytest.mark.slow
+def test_the_log_is_received_until_the_command_is_stopped_and_commits_go_on_then(own: Server, tmp_path: Path) -> None:
+    here = ("--data-dir", str(tmp_path / "data"), "--repository", str(tmp_path / "repository"))
+    Shell({}).run("backup", "init", str(tmp_path / "repository"), *here[:2])
+    command = [sys.executable, "-m", "ostinato", "backup", "stream", "--synchronous", "--json", *here]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        waits_for = asked(own, "show synchronous_standby_names")
+        process.terminate()
+
+    assert (said["event"], said["synchronous"], said["timeline"]) == ("receiving", True, 1)
+    assert waits_for.startswith("ostinato_backup_")
+    assert process.returncode == 128 + signal.SIGTERM
+    assert asked(own, "show synchronous_standby_names") == ""
+
+
+def asked(server: Server, statement: str) -> str:
+    with psycopg.connect(server.urls().admin, autocommit=True) as conn:
+        ((value,),) = conn.execute(statement.encode()).fetchall()
+    return str(value)
+
+
+@pytest.mark.slow
+def test_a_standby_is_made_promoted_and_the_old_server_rejoins(own: Server, tmp_path: Path) -> None:
+    shell, old, new = Shell({}), tmp_path / "data", tmp_path / "second"
+
+    made = shell.run("standby", "create", str(new), "--data-dir", str(old))
+    assert "follows the server; commits wait for it" in made.stdout
+    assert "two servers would take commits" in shell.fails("standby", "promote", str(new))
+    own.cluster.halt("immediate")
+    assert "is the server now" in shell("standby", "promote", str(new))
+    joined = shell.json("standby", "rejoin", str(old), "--asynchronous", "--data-dir", str(new))
+    assert (joined["started"], joined["synchronous"]) == (True, False)
+    assert shell.run("doctor", "--json", "--data-dir", str(new), code=1).stdout.count('"replication"') == 1
+
+    assert Cluster.at(new).pid() is None  # the last command that used it has stopped it, as ever
+    own.cluster.halt("immediate")
+
+
+def test_what_is_missing_is_said_with_the_remedy(tmp_path: Path, shell: Shell) -> None:
+    assert "set OSTINATO_BACKUP_DIR" in shell.fails("backup", "run", code=2)
+    (tmp_path / "file").touch()
+    assert "has files in it" in shell.fails("backup", "init", str(tmp_path))
+    weak = shell.run(
+        "backup", "init", str(tmp_path / "r"), code=1, env={"OSTINATO_BACKUP_URL": shell.env["OSTINATO_DATABASE_URL"]}
+    )
+    assert "alter role ostinato_worker replication" in " ".join(weak.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("level", "found"),
+    [
+        ("warn", []),
+        ("warn", [BackupLine("b", "/r", NOW, 1, None)]),
+        ("ok", [LINE]),
+        ("ok", [BackupLine("b", "/r", NOW, 1, None), LINE]),
+        ("warn", [BackupLine("b", "/r", NOW - timedelta(days=3), 1, NOW)]),
+    ],
+)
+def test_the_doctor_warns_of_a_last_verified_backup_that_is_old(level: str, found: list[BackupLine]) -> None:
+    finding = backups(found, NOW)
+
+    assert finding.level == level
+    assert finding.hint is None if level == "ok" else "ostinato backup" in str(finding.hint)

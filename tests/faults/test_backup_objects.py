@@ -1,0 +1,192 @@
+"""A repository in an object store: sent, fetched and restored, over real HTTP."""
+
+import asyncio
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from ostinato._core.base.enderrors import BackupFailed
+from ostinato._core.base.errors import Conflict
+from ostinato._core.db.backup import objects
+from ostinato._core.db.backup.repository import About, Base, Repository
+
+SEGMENT_BYTES = 2**20
+KEY = re.compile(r"<Key>([^<]*)</Key>")
+AT = datetime(2026, 11, 18, 9, tzinfo=UTC)
+ABOUT = About("7", 18, SEGMENT_BYTES, "slot", embedded=True)
+
+
+class Bucket(ThreadingHTTPServer):
+    """Objects by their path; the part of S3 that a copy uses."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Door)
+        self.objects: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self.failing = False
+
+
+class Door(BaseHTTPRequestHandler):
+    server: Bucket
+    protocol_version = "HTTP/1.1"
+
+    def answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        path = urlsplit(self.path).path
+        self.server.asked.append(f"{self.command} {path}")
+        status, content = (403, b"") if self.server.failing else self.done(path, body)
+        self.send_response(status)
+        self.send_header("content-length", str(len(content)))
+        self.send_header("etag", '"1"')
+        self.send_header("last-modified", "Wed, 18 Nov 2026 09:00:00 GMT")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def done(self, path: str, body: bytes) -> tuple[int, bytes]:
+        kept = self.server.objects
+        if self.command == "PUT":
+            kept[path] = body
+            return 200, b""
+        if self.command == "POST" and "delete" in parse_qs(urlsplit(self.path).query, keep_blank_values=True):
+            keys = KEY.findall(body.decode())
+            for key in keys:
+                del kept[f"/bucket/{key}"]
+            told = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in keys)
+            return 200, f"<DeleteResult>{told}</DeleteResult>".encode()
+        if path not in kept:
+            return 404, b"<Error><Code>NoSuchKey</Code></Error>"
+        return 200, kept[path]
+
+    do_PUT = do_GET = do_HEAD = do_POST = do_DELETE = answer  # noqa: N815 - as the library calls them
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def serving() -> Iterator[Bucket]:
+    bucket = Bucket()
+    thread = threading.Thread(target=bucket.serve_forever)
+    thread.start()
+    try:
+        yield bucket
+    finally:
+        bucket.shutdown()
+        thread.join()
+        bucket.server_close()
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    with serving() as made:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{made.server_port}")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "made-up")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "made-up")
+        monkeypatch.setenv("AWS_REGION", "eu-west-3")
+        yield made
+
+
+URL = "s3://bucket/site"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """One base backup of two files, a segment and a part of one."""
+    made = Repository.create(tmp_path / "repository", ABOUT)
+    add(made, "one")
+    log = made.log_folder(1)
+    log.mkdir()
+    (log / made.segment_name(1, 1)).write_bytes(b"a" * SEGMENT_BYTES)
+    (log / f"{made.segment_name(1, 2)}.partial").write_bytes(b"b" * 100)
+    return made
+
+
+def add(repository: Repository, label: str) -> Base:
+    base = Base(label, AT, AT, 2, 1, "0/100000", "0/100001")
+    (repository.files(base) / "global").mkdir(parents=True)
+    (repository.files(base) / "PG_VERSION").write_text("18")
+    (repository.files(base) / "global" / "1").write_bytes(label.encode())
+    repository.keep(base)
+    return base
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: data for name, data in found.items() if name != "lock"}
+
+
+def test_a_repository_comes_back_as_it_was_sent(repository: Repository, bucket: Bucket, tmp_path: Path) -> None:
+    sent = asyncio.run(objects.push(repository, URL))
+    asyncio.run(objects.fetch(URL, tmp_path / "fetched"))
+
+    assert sent.files == 6
+    assert content(tmp_path / "fetched") == content(repository.folder)
+    assert Repository.open(tmp_path / "fetched").log_after(repository.base()).gap is None
+    with pytest.raises(Conflict, match="is a repository already"):
+        asyncio.run(objects.fetch(URL, tmp_path / "fetched"))
+
+
+def test_only_what_is_new_is_sent_and_what_was_pruned_is_deleted(repository: Repository, bucket: Bucket) -> None:
+    asyncio.run(objects.push(repository, URL))
+    bucket.asked.clear()
+    old = repository.base("one")
+    add(repository, "two")
+    repository.drop(old)
+    partial = next(repository.log_folder(1).glob("*.partial"))
+    partial.write_bytes(b"b" * 200)
+
+    sent = asyncio.run(objects.push(repository, URL))
+
+    assert (sent.files, sent.deleted) == (4, 3)
+    assert not [key for key in bucket.objects if "/one" in key]
+    assert not [line for line in bucket.asked if line.startswith("PUT") and repository.segment_name(1, 1) in line]
+    assert bucket.asked[-1].startswith(("POST", "DELETE"))  # after the list, which no longer has them
+
+
+def test_a_copy_that_was_cut_short_or_damaged_is_noticed(
+    repository: Repository, bucket: Bucket, tmp_path: Path
+) -> None:
+    with pytest.raises(BackupFailed, match="has no backups"):
+        asyncio.run(objects.fetch(URL, tmp_path / "fetched"))
+    asyncio.run(objects.push(repository, URL))
+    (key,) = [key for key in bucket.objects if key.endswith("PG_VERSION")]
+    whole = bucket.objects[key]
+    bucket.objects[key] = b"17"
+
+    with pytest.raises(BackupFailed, match="is not as it was sent"):
+        asyncio.run(objects.fetch(URL, tmp_path / "fetched"))
+    with pytest.raises(Exception, match="is no repository"):
+        Repository.open(tmp_path / "fetched")
+    bucket.objects[key] = whole
+    asyncio.run(objects.fetch(URL, tmp_path / "fetched"))  # goes on
+
+    assert content(tmp_path / "fetched") == content(repository.folder)
+
+
+def test_another_server_and_a_store_that_refuses_are_told(repository: Repository, bucket: Bucket) -> None:
+    asyncio.run(objects.push(repository, URL))
+
+    stranger = Repository(repository.folder, About("8", 18, SEGMENT_BYTES, "slot", embedded=True))
+    with pytest.raises(Conflict, match="of another server"):
+        asyncio.run(objects.push(stranger, URL))
+    bucket.failing = True
+    with pytest.raises(BackupFailed, match="refused or did not answer") as told:
+        asyncio.run(objects.push(repository, URL))
+    assert "made-up" not in str(told.value)
+
+
+def test_a_folder_elsewhere_is_a_store_too(repository: Repository, tmp_path: Path) -> None:
+    url = (tmp_path / "elsewhere").as_uri()
+
+    asyncio.run(objects.push(repository, url))
+    asyncio.run(objects.fetch(url, tmp_path / "fetched"))
+
+    assert content(tmp_path / "fetched") == content(repository.folder)

@@ -1,0 +1,152 @@
+"""A standby in one command: made, promoted by a person, and the old server rejoined."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ostinato._core.base.errors import Conflict, InvalidInput, NotFound
+from ostinato._core.db import embedded
+from ostinato._core.db.backup import standby
+from ostinato._core.db.cluster import Cluster, CommandFailed
+from ostinato._core.db.embedded import Server
+from tests.faults.receiving import source_of
+from tests.faults.replicas import copied, kill_server
+from tests.faults.test_backup import ENQUEUE, LOAD_THREADS, Load, jobs_in
+from tests.waiting import until
+
+ACKNOWLEDGED = 100
+WAITS_FOR = "show synchronous_standby_names"
+
+
+@pytest.fixture
+def own(seed: Path) -> Iterator[Server]:
+    with copied(seed) as server:
+        yield server
+
+
+@contextmanager
+def ended(folder: Path) -> Iterator[Path]:
+    """A folder whose server does not outlive the test."""
+    try:
+        yield folder
+    finally:
+        cluster = Cluster.at(folder)
+        if cluster.pid() is not None:
+            with suppress(CommandFailed):
+                cluster.halt("immediate")
+
+
+def asked(server: Server, statement: str) -> object:
+    with psycopg.connect(server.urls().admin, autocommit=True) as conn:
+        conn.execute("set synchronous_commit = local")
+        cursor = conn.execute(statement.encode())
+        row = cursor.fetchone() if cursor.description else None
+    return row[0] if row else None
+
+
+@pytest.mark.slow
+def test_a_failover_to_it_loses_nothing_and_the_old_server_rejoins(own: Server, tmp_path: Path) -> None:
+    with ended(tmp_path / "second") as folder:
+        made = asyncio.run(standby.create(source_of(own), folder))
+        assert made.synchronous
+        assert asked(own, "select sync_state from pg_stat_replication") == "sync"
+        load = Load(own)
+        until(lambda: len(load.acknowledged) >= ACKNOWLEDGED)
+        kill_server(own)
+        load.join()
+
+        asyncio.run(standby.promote(folder))
+        with embedded.start(folder) as server:
+            there = jobs_in(server)
+            assert set(load.acknowledged) - there == set()
+            assert len(there) <= len(load.acknowledged) + LOAD_THREADS
+            # Inherited, it would wait for a copy that it does not have: its first commit returns.
+            assert asked(server, WAITS_FOR) == ""
+            assert asked(server, ENQUEUE) is not None
+
+            again = asyncio.run(standby.rejoin(source_of(server), own.cluster.data_dir))
+            assert again.synchronous
+            assert asked(server, "select sync_state from pg_stat_replication") == "sync"
+            with psycopg.connect(server.urls().worker, autocommit=True) as conn:
+                conn.execute(ENQUEUE)
+            until(lambda: jobs_in(own) == jobs_in(server))
+            assert asked(own, "select pg_is_in_recovery()") is True
+            assert asked(own, "select count(*) from pg_replication_slots") == 0
+            own.cluster.halt("immediate")
+
+
+def test_what_was_never_acknowledged_is_gone_when_the_old_server_rejoins(own: Server, tmp_path: Path) -> None:
+    """Cut off from its standby, the old server has a commit that nobody was told of."""
+    with ended(tmp_path / "second") as folder:
+        asyncio.run(standby.create(source_of(own), folder))
+        cluster = Cluster.at(folder)
+        cluster.halt("fast")
+        acknowledged: list[object] = []
+
+        def add() -> None:
+            with suppress(psycopg.OperationalError), psycopg.connect(own.urls().worker, autocommit=True) as conn:
+                acknowledged.append(conn.execute(ENQUEUE).fetchone())
+
+        adding = threading.Thread(target=add)
+        adding.start()
+        until(lambda: asked(own, "select count(*) from pg_stat_activity where wait_event = 'SyncRep'") == 1)
+        kill_server(own)
+        adding.join()
+        assert acknowledged == []
+
+        asyncio.run(standby.promote(folder))  # it was stopped: promotion starts it
+        with embedded.start(folder) as server:
+            assert jobs_in(server) == set()
+            asyncio.run(standby.rejoin(source_of(server), own.cluster.data_dir, synchronous=False))
+            assert asked(server, WAITS_FOR) == ""
+            until(lambda: asked(own, "select pg_is_in_recovery()") is True)
+            assert jobs_in(own) == set()
+            own.cluster.halt("immediate")
+
+
+def test_a_standby_that_was_killed_goes_on_where_it_was(own: Server, tmp_path: Path) -> None:
+    with ended(tmp_path / "second") as folder:
+        asyncio.run(standby.create(source_of(own), folder))
+        Cluster.at(folder).halt("immediate")
+
+        asyncio.run(standby.rejoin(source_of(own), folder))
+
+        assert asked(own, "select sync_state from pg_stat_replication") == "sync"
+        with psycopg.connect(own.urls().worker, autocommit=True) as conn:
+            conn.execute(ENQUEUE)
+
+
+def test_no_second_server_takes_commits_beside_the_first(own: Server, tmp_path: Path) -> None:
+    with ended(tmp_path / "second") as folder:
+        asyncio.run(standby.create(source_of(own), folder, synchronous=False))
+        assert asked(own, WAITS_FOR) == ""
+
+        with pytest.raises(Conflict, match="two servers would take commits"):
+            asyncio.run(standby.promote(folder))
+        with pytest.raises(Conflict, match="runs"):
+            asyncio.run(standby.rejoin(source_of(own), own.cluster.data_dir))
+        with pytest.raises(Conflict, match="is not empty"):
+            asyncio.run(standby.create(source_of(own), folder, "third"))
+        with pytest.raises(Conflict, match="follows nobody"):
+            asyncio.run(standby.promote(own.cluster.data_dir))
+
+
+def test_what_cannot_be_is_said_before_anything_is_copied(own: Server, tmp_path: Path) -> None:
+    asked(own, "alter system set synchronous_standby_names = 'elsewhere'")
+    asked(own, "select pg_reload_conf()")
+    until(lambda: asked(own, WAITS_FOR) == "elsewhere")
+
+    with pytest.raises(Conflict, match="commits wait for elsewhere already"):
+        asyncio.run(standby.create(source_of(own), tmp_path / "second"))
+    with pytest.raises(InvalidInput, match="cannot name a standby"):
+        asyncio.run(standby.create(source_of(own), tmp_path / "second", "Bad-Name"))
+    with pytest.raises(NotFound, match="has no database"):
+        asyncio.run(standby.promote(tmp_path / "nowhere"))
+
+    assert asked(own, "select count(*) from pg_replication_slots") == 0
+    assert not (tmp_path / "second" / "postgres").exists()
