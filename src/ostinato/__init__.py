@@ -98,5 +98,5 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that
         return found
 
     def __dir__() -> list[str]:
-        """The names, imported or not: for editors and shells."""
+        """Return the names, imported or not: for editors and shells."""
         return [*globals(), *_PLACES]

@@ -11,7 +11,15 @@ All of them are an `OstinatoError`. `docs/reference/errors.md` lists their codes
 statuses and exit codes.
 """
 
-from ostinato._core.base.enderrors import BackupFailed, ChildFailed, JobCancelled, JobFailed, StillRunning, WaitTimeout
+from ostinato._core.base.enderrors import (
+    BackupFailed,
+    ChildFailed,
+    JobCancelled,
+    JobFailed,
+    StillRunning,
+    TenantMoved,
+    WaitTimeout,
+)
 from ostinato._core.base.errors import (
     BodyTooLarge,
     CommitUnknown,
@@ -93,6 +101,7 @@ __all__ = [
     "SignatureRefused",
     "StepMismatch",
     "StillRunning",
+    "TenantMoved",
     "TimestampRefused",
     "TooManyRequests",
     "TransactionIdle",

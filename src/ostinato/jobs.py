@@ -61,6 +61,7 @@ from ostinato._core.engine.queues import Queue, Rate, configure, pause, resume, 
 from ostinato._core.runtime.client import Client, connect, result_sync, wait_sync
 from ostinato._core.runtime.ends import JobHandle
 from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.handlers.batches import Batch, Item
 from ostinato._core.runtime.handlers.context import Context, SyncContext, Token
 from ostinato._core.runtime.handlers.kinds import Given, JobKind, Options
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
@@ -69,6 +70,7 @@ from ostinato._core.runtime.worker.worker import Worker
 __all__ = [
     "App",
     "Attempt",
+    "Batch",
     "Cancel",
     "Client",
     "Context",
@@ -78,6 +80,7 @@ __all__ = [
     "Done",
     "End",
     "Given",
+    "Item",
     "Job",
     "JobDetails",
     "JobFilter",

@@ -10,6 +10,8 @@
 
     for line in await tenants.trail(conn, "order-7"):   # all that happened for it, in order
         print(line.at, line.source, line.what, line.state)
+    async with tenants.connect_cells() as cells:        # several databases: the one where it lives
+        await send_invoice.enqueue(cells.for_tenant("acme"), invoice_id=7)
     await tenants.protect(conn, "billing.invoice")      # row-level security for a table of yours
 
 `keys` is a module: API keys, which say who asks, for which tenant and in which roles. The guides
@@ -20,12 +22,16 @@ from ostinato._core.base.flow import Flow, current, current_correlation, current
 from ostinato._core.engine import keys
 from ostinato._core.engine.inspect import TrailLine, trail
 from ostinato._core.engine.tenants import enter, enter_flow, protect
+from ostinato._core.runtime.cells import Cells, CellTenant, connect_cells
 from ostinato._core.runtime.tenants import TenantClient
 
 __all__ = [
+    "CellTenant",
+    "Cells",
     "Flow",
     "TenantClient",
     "TrailLine",
+    "connect_cells",
     "current",
     "current_correlation",
     "current_tenant",

@@ -1,4 +1,4 @@
-"""The errors of waiting, of callers for a job and of jobs for events and children, and that of copies of a server."""
+"""The errors of waiting, of callers for a job and of jobs for events and children; of copies of a server; of cells."""
 
 from ostinato._core.base.errors import OstinatoError
 
@@ -32,6 +32,16 @@ class BackupFailed(OstinatoError):
     hint = "Nothing half made is used: remove the cause that the message names, and try again."
 
 
+class TenantMoved(OstinatoError):
+    """The tenant lives in another cell, or is on its way to one: nothing was done."""
+
+    code = "tenant_moved"
+    sqlstate = "OS421"
+    status = 503
+    retryable = True
+    hint = "Ask again in a moment; `ostinato cells where` says where a tenant is."
+
+
 class WaitTimeout(OstinatoError, TimeoutError):
     """What a job waited for did not come in time: an event of `wait_for`, the children of `join`.
 
@@ -55,5 +65,5 @@ class ChildFailed(OstinatoError):
 PERMANENT = (WaitTimeout, ChildFailed)
 """The errors that every later attempt meets again: how a wait ended is stored."""
 
-for _error in (JobFailed, JobCancelled, StillRunning, BackupFailed, *PERMANENT):
+for _error in (JobFailed, JobCancelled, StillRunning, BackupFailed, TenantMoved, *PERMANENT):
     _error.__module__ = "ostinato.errors"  # as users know them

@@ -43,9 +43,9 @@
     ├── JobCancelled                  the job that a caller waited for was cancelled
     ├── StillRunning                  the job that a caller waited for has not ended in time
     ├── BackupFailed                  a copy of the server could not be made, verified or restored
+    ├── TenantMoved           OS421   the tenant lives in another cell, or is on its way there
     ├── WaitTimeout                   what a job waited for did not come in time
     └── ChildFailed                   a child of the job failed, and the join with it
-
 `RetryAfter`, a signal of handlers, is outside the tree. Codes and SQLSTATEs are a public contract: never changed.
 """
 

@@ -46,7 +46,7 @@ JOBS_FINISHED = Counter("ostinato_jobs_finished_total", "Attempts that ended, by
 JOB_RUN_SECONDS = Histogram("ostinato_job_run_seconds", "Time that handlers ran.", ("kind",), _TO_AN_HOUR)
 START_LATENCY_SECONDS = Histogram(
     "ostinato_start_latency_seconds",
-    "Time from when a job could run until its handler started.",
+    "Time from when a job could run until its first attempt started.",
     ("queue",),
     _TO_AN_HOUR,
 )
@@ -105,6 +105,9 @@ FIGURE_FAILURES = Counter(
     "Times that this API process could not ask an application for its figures.",
     ("app",),
 )
+REPLICA_LAG = Gauge(
+    "ostinato_replica_lag_seconds", "How far behind the replica is that this page was read from; absent: the primary."
+)
 
 # Read from the database: `ostinato.observe()` returns them by these names without their prefix.
 QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
@@ -152,10 +155,10 @@ ALERTS_FIRING = Gauge("ostinato_alerts_firing", "Labels for which a declared ale
 METRICS: tuple[Metric, ...] = tuple(value for value in globals().copy().values() if isinstance(value, Metric))
 """Every metric that is declared above; applications have theirs, see `runtime.figures`."""
 ENGINE_GAUGES: tuple[Gauge, ...] = tuple(
-    metric for metric in METRICS if isinstance(metric, Gauge) and metric is not BUFFER_JOBS
+    metric for metric in METRICS if isinstance(metric, Gauge) and metric not in (BUFFER_JOBS, REPLICA_LAG)
 )
 """The gauges read from the database: an alert may watch each of them (`Alert(figure=…)`)."""
-API_METRICS = (HTTP_REQUESTS, HTTP_SECONDS, HTTP_REFUSED_KEYS, FIGURE_FAILURES)
+API_METRICS = (HTTP_REQUESTS, HTTP_SECONDS, HTTP_REFUSED_KEYS, FIGURE_FAILURES, REPLICA_LAG)
 """The metrics that a process of the API counts by itself."""
 WORKER_METRICS = tuple(metric for metric in METRICS if metric not in (*ENGINE_GAUGES, *API_METRICS))
 """The metrics that a worker counts by itself."""

@@ -68,6 +68,17 @@ class Settings:
     listen_url: str | None = setting(
         None, "Direct URL for the one LISTEN connection. Unset: `database_url`; if pooled, only polling."
     )
+    read_url: str | None = setting(
+        None,
+        "Standby that the console, lists of the API and metrics are read from, such as postgresql://replica:5432; what"
+        " it does not name (role, password, database) is as in the other URLs. Unset: the primary.",
+    )
+    read_lag_seconds: float = setting(
+        10.0, "A standby that is further behind is not read until it has caught up.", low=0, high=_DAY
+    )
+    cells_file: str | None = setting(
+        None, "File that lists the cells, one database each, that tenants live in. Unset: there is one database."
+    )
     pooled: bool = setting(default=False, description="`database_url` leads to a transaction-mode pooler (PgBouncer).")
     data_dir: str = setting(".ostinato", "Folder of the embedded server.")
     backup_dir: str | None = setting(None, "Folder of the backups, on another disk: `ostinato backup init` makes it.")
@@ -108,6 +119,9 @@ class Settings:
     retention_days: int = setting(14, "Days that finished jobs stay in the history.", low=1, high=36_500)
     audit_retention_days: int = setting(
         400, "Days that the audit keeps what operators did: whole weeks are dropped.", low=1, high=36_500
+    )
+    archive_url: str | None = setting(
+        None, "Where `ostinato archive` puts what is past retention: a folder, or s3://bucket/prefix."
     )
     call_timeout_seconds: float = setting(
         10.0, "Longest time that one call to the database may take.", low=0.1, high=3600

@@ -51,7 +51,7 @@ class Command:
     folder: Path
     user: OsUser
 
-    def run(self, program: str, *args: str, seconds: float = 120, given: str = "") -> str:
+    def run(self, program: str, *args: str, seconds: float = 120, given: str = "", at: Path = Path("/")) -> str:
         """Run it to the end, with `given` as its input, and return what it printed."""
         foreign = ("PG", "LC_", "LANG", MARK)
         env = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
@@ -64,7 +64,7 @@ class Command:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=env | {"LC_ALL": "C"},
-                cwd="/",
+                cwd=at,
                 user=self.user.uid if as_other else None,
                 group=self.user.gid if as_other else None,
                 extra_groups=[] if as_other else None,
@@ -127,9 +127,9 @@ class Cluster:
             raise EmbeddedError(
                 f"The database in {self.pgdata} is of PostgreSQL {found}; this release of Ostinato"
                 f" brings PostgreSQL {self.major}.",
-                hint=f"Install the release of Ostinato that brings PostgreSQL {found} and go on"
-                " with it, or dump the database there with pg_dump and restore it into a new"
-                " --data-dir here.",
+                hint="Stop all that uses it, and `ostinato db upgrade`."
+                if found.isdigit() and int(found) < self.major
+                else f"Install the release of Ostinato that brings PostgreSQL {found}.",
                 found=found,
                 brought=self.major,
                 folder=str(self.pgdata),

@@ -15,6 +15,7 @@ import fcntl
 import io
 import os
 import random
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ from ostinato._core.db.superuser import SUPERUSER, password_file
 DATABASE = "ostinato"
 LOCK_SECONDS = clusters.START_SECONDS + clusters.STOP_SECONDS
 SILENT_SECONDS = 30  # a server that says nothing at all for this long is stuck
+UPGRADED = "done"  # in the folder of an upgrade that is complete
 LEFTOVER_SECONDS = 15  # how long the processes of a killed server may take to go
 
 # What PostgreSQL says while something of a killed server is still in the way.
@@ -144,7 +146,7 @@ class Server:
 
     def restart(self, mode: Literal["fast", "immediate"] = "fast") -> None:
         """Stop the server and start it again; `immediate` is a crash with recovery."""
-        with _locked(self.cluster.data_dir):
+        with locked(self.cluster.data_dir):
             if self.cluster.pid() is not None:
                 try:
                     self.cluster.halt(mode)
@@ -155,7 +157,7 @@ class Server:
 
     def revive(self) -> None:
         """Start the server if no other process has started it meanwhile."""
-        with _locked(self.cluster.data_dir):
+        with locked(self.cluster.data_dir):
             _ensure_running(self.cluster)
 
     def stop(self, *, force: bool = False) -> None:
@@ -166,7 +168,7 @@ class Server:
         atexit.unregister(self.stop)
         if self._users.closed or os.getpid() != self._pid:
             return
-        with _locked(self.cluster.data_dir):
+        with locked(self.cluster.data_dir):
             fcntl.flock(self._users, fcntl.LOCK_UN)
             last = _try_lock(self._users)
             self._users.close()
@@ -189,9 +191,9 @@ def start(data_dir: str | Path, *, keep: bool = False, binaries: Path | None = N
     PostgreSQL.
     """
     folder = clusters.usable_folder(Path(data_dir))
-    with _locked(folder):
+    with locked(folder):
         cluster = Cluster.at(folder, binaries)
-        if not cluster.pgdata.exists():
+        if not cluster.pgdata.exists() and not adopt_upgraded(cluster):
             cluster.init()
         cluster.check_version()
         users = (folder / "users").open("ab+")
@@ -345,8 +347,19 @@ def _url(cluster: Cluster, role: str, database: str) -> str:
     return f"postgresql://{role}@/{quote(database, safe='')}?{urlencode(query, quote_via=quote)}"
 
 
+def adopt_upgraded(cluster: Cluster) -> bool:
+    """Give a cluster that an upgrade has completed its name (`upgrade.py`); False if there is none."""
+    made = cluster.data_dir / "upgrade"
+    if not (made / UPGRADED).exists():
+        return False
+    (made / "postgres").rename(cluster.pgdata)
+    shutil.rmtree(made, ignore_errors=True)
+    return True
+
+
 @contextmanager
-def _locked(data_dir: Path) -> Iterator[None]:
+def locked(data_dir: Path) -> Iterator[None]:
+    """Hold the folder while its server is initialised, started, stopped or upgraded."""
     give_up = time.monotonic() + LOCK_SECONDS
     with (data_dir / "lock").open("ab+") as file:
         while not _try_lock(file):

@@ -118,7 +118,9 @@ class Pool:
         patient: bool = False,
         seconds: float = CALL_SECONDS,
         vault: Vault | None = None,
+        reads: bool = False,
     ) -> None:
+        """`reads` says that its server may be a standby."""
         # The pool logs every failed attempt; we log only the beginning and the end of an outage.
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
         self.url = url
@@ -126,7 +128,8 @@ class Pool:
         """How long to wait for a connection, and for one round trip on it."""
         self._vault = vault
         self._conninfo = conninfo(url, role)
-        self._several = len(_hosts(conninfo_to_dict(self._conninfo))) > 1
+        self._several = len(_hosts(conninfo_to_dict(self._conninfo))) > 1 and not reads
+        self._reads = reads
         self._last_good: tuple[str, str] | None = None
         self._out_since: float | None = None
         self._spares: list[Connection] = []
@@ -227,7 +230,7 @@ class Pool:
 
     async def _connected(self, conn: Connection) -> None:
         host = (conn.info.host, str(conn.info.port))
-        if self._last_good not in (None, host):
+        if self._last_good not in (None, host) and not self._reads:
             log.warning("database_moved", to=":".join(host), hint=MOVED)
         self._last_good = host
         if self._out_since is not None:
@@ -237,7 +240,7 @@ class Pool:
         await self._rest(conn)
 
     async def _failed(self, _: AsyncConnectionPool[Connection]) -> None:
-        if self._out_since is None:
+        if self._out_since is None and not self._reads:
             self._out_since = time.monotonic()
             log.warning("database_unreachable", hint="Trying on; `ostinato doctor` may know why.")
 

@@ -23,9 +23,12 @@ MB = 2**20
 
 
 def ident(server_user: str) -> str:
-    """Return the map of users that may log in: the one that started the server, and its own."""
+    """Return the map of users that may log in: the one that started the server, and its own.
+
+    They may be our roles, and from PostgreSQL 16 on those of their own programs that `ostinato db grant` made workers.
+    """
     users = dict.fromkeys((myself().name, server_user))
-    lines = [f'ostinato "{user}" {role}' for user in users for role in ROLES]
+    lines = [f'ostinato "{user}" {role}' for user in users for role in (*ROLES, "+ostinato_worker")]
     return "\n".join(["# Written by Ostinato at every start.", *lines, ""])
 
 

@@ -48,5 +48,5 @@ async def forget(conn: Connection, label: str) -> bool:
 
 
 async def list_backups(conn: Connection, *, most: int = 100) -> list[BackupLine]:
-    """The base backups that are known, the newest first."""
+    """Return the base backups that are known, the newest first."""
     return await call_as(conn, class_row(BackupLine), "list_backups", _read=True, most=most)

@@ -6,6 +6,7 @@ first failed. The logic is in `sql/functions/children.sql`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from psycopg import AsyncConnection
@@ -63,6 +64,21 @@ class Child(NamedTuple):
     """The last error of one that failed, or the reason of one that was cancelled."""
 
 
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One job below another, at whatever depth."""
+
+    id: int
+    parent_id: int
+    group_id: int
+    level: int
+    kind: str
+    state: State
+    attempt: int
+    created_at: datetime
+    finished_at: datetime | None
+
+
 async def open_group(conn: Connection, job: Job, position: int) -> int:
     """Open the group of a step, in the transaction that adds its children."""
     return int(await call_value(conn, "open_group", job_id=job.id, position=position))
@@ -105,6 +121,11 @@ async def join(
 async def groups(conn: Connection, job_id: int) -> list[Group]:
     """Return the groups of a job with their counts, exact and cheap however many children there are."""
     return await call_as(conn, class_row(Group), "job_groups", _read=True, job_id=job_id)
+
+
+async def tree(conn: Connection, job_id: int, *, most: int = 20) -> list[Leaf]:
+    """Return the children of a job and theirs, three levels deep and 300 at most, a level after the other."""
+    return await call_as(conn, class_row(Leaf), "job_tree", _read=True, job_id=job_id, most=most)
 
 
 async def page(conn: Connection, job_id: int, group_id: int, *, after: int = 0, most: int = 500) -> list[Child]:

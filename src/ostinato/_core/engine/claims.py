@@ -111,10 +111,21 @@ async def split(conn: Connection, jobs: Sequence[Job]) -> list[int]:
     return _ids(await call(conn, "split_claims", **_held(jobs)))
 
 
-async def complete(conn: Connection, jobs: Sequence[Job], durations: list[int], results: list[str | None]) -> list[int]:
-    """Finish jobs successfully; `durations` in milliseconds, `results` as JSON text."""
+async def complete(
+    conn: Connection,
+    jobs: Sequence[Job],
+    durations: list[int],
+    results: list[str | None],
+    *,
+    in_transaction: bool = False,
+) -> list[int]:
+    """Finish jobs successfully; `durations` in milliseconds, `results` as JSON text.
+
+    `in_transaction` says that it is part of a handler's transaction.
+    """
     stored = results if any(result is not None for result in results) else None
-    return _ids(await call(conn, "complete_jobs", **_held(jobs), durations=numbers(durations), results=stored))
+    more = {"in_transaction": True} if in_transaction else {}
+    return _ids(await call(conn, "complete_jobs", **_held(jobs), durations=numbers(durations), results=stored, **more))
 
 
 async def complete_one(conn: Connection, job: Job, result: str | None, duration_ms: int) -> None:
@@ -177,6 +188,11 @@ async def set_aside(conn: Connection, jobs: Sequence[Job]) -> list[int]:
 async def fence(conn: Connection, job: Job) -> None:
     """Lock a job until the end of the caller's transaction, or raise `LeaseLost`."""
     await call(conn, "fence_job", job_id=job.id, attempt=job.attempt, claim_id=job.claim_id)
+
+
+async def fence_all(conn: Connection, jobs: Sequence[Job]) -> list[int]:
+    """Lock jobs until the end of the caller's transaction; the ids of those that are stale."""
+    return _ids(await call(conn, "fence_jobs", **_held(jobs)))
 
 
 async def note_progress(

@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.flow import current_tenant
+from ostinato._core.db.arrays import numbers
 from ostinato._core.db.call import call_as, call_one, call_value
 from ostinato._core.engine.jobs import ANY_QUEUE, wake_after_commit
 from ostinato._core.engine.schedules import Schedule, document
@@ -73,6 +74,18 @@ class Fire:
     job_id: int
     missed: int
     """Slots right before it that were missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastFire:
+    """The last slot that a schedule has fired."""
+
+    schedule_id: int
+    slot_at: datetime
+    fired_at: datetime
+    lateness: float
+    """Seconds."""
+    job_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +159,12 @@ async def list_fires(conn: Connection, name: str, *, tenant_id: str | None = Non
     """Return the last fires of a schedule, newest first."""
     tenant = tenant_id or current_tenant()
     return await call_as(conn, class_row(Fire), "list_fires", _read=True, name=name, tenant_id=tenant, most=most)
+
+
+async def last_fires(conn: Connection, schedule_ids: Sequence[int]) -> dict[int, LastFire]:
+    """Return the last fires of some schedules, by the ids of those that have fired."""
+    found = await call_as(conn, class_row(LastFire), "last_fires", _read=True, schedule_ids=numbers(schedule_ids))
+    return {fire.schedule_id: fire for fire in found}
 
 
 async def next_fires(

@@ -87,6 +87,8 @@ class JobSummary:
     finished_at: datetime | None
     error: str | None
     """The last error, in one line."""
+    reason: str | None
+    """Why it waits (later, retry, snooze, sleep, event), died, or was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,6 @@ class JobsFound:
 class JobDetails(JobSummary):
     """Everything about one job."""
 
-    reason: str | None
-    """Why it waits (later, retry, snooze, sleep, event), died, or was cancelled."""
     crashes: int
     """How often its worker died with it."""
     max_attempts: int | None
@@ -131,6 +131,8 @@ class JobDetails(JobSummary):
     progress_total: float | None
     progress_note: str | None
     progress_at: datetime | None
+    parent_id: int | None
+    """The job that spawned it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,10 @@ class WorkerSummary:
     contract: int
     queues: list[str]
     kinds: list[str]
+    release: str | None
+    """The release of Ostinato that it runs."""
+    places: int | None
+    """How many jobs it runs at once."""
 
 
 @dataclass(frozen=True, slots=True)

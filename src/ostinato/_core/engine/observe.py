@@ -53,6 +53,21 @@ async def record(conn: Connection) -> Recorder:
     return recorder
 
 
+class Replication(NamedTuple):
+    """What a server says of itself."""
+
+    is_replica: bool
+    lag: float
+    """Seconds that it is behind the server it follows; 0 where it is the primary."""
+    system: str
+    """A name that a primary and its replicas share, and no other server has."""
+
+
+async def replication(conn: Connection) -> Replication:
+    """Return whether the server is a replica, and how far it is behind."""
+    return Replication(*(await call(conn, "show_replication", _read=True))[0])
+
+
 async def sample(conn: Connection, every: timedelta) -> int:
     """Store the figures, unless it was done less than `every` ago; returns how many."""
     return int(await call_value(conn, "sample_metrics", every=every))

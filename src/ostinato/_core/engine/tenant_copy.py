@@ -16,8 +16,10 @@ What may go wrong, and what then:
   are not: their positions are moved below every subscription there.
 - The other installation draws ids that the tenant has already. Its sequences are moved past them. If it has drawn one
   of them for somebody else, nothing is loaded: installations that exchange tenants must draw from different numbers.
+- The file passed through other hands. What it names must be the tenant's own: no row of another tenant, and no job, or
+  row behind a foreign key, that is another's. Keys of an installation's operators open this one to nobody: left out.
 
-`tenant_file.py` has the format of the file.
+`tenant_file.py` has the format of the file, `tenant_tables.py` knows the tables.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -25,26 +27,29 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from psycopg import AsyncConnection, IsolationLevel, sql
-from psycopg.rows import dict_row
 
 from ostinato._core.base.errors import Conflict, Forbidden, InvalidInput, NotFound
-from ostinato._core.db.sqlfile import statement
 from ostinato._core.engine.tenant_file import FORMAT, Reader, Writer, reading
+from ostinato._core.engine.tenant_tables import (
+    ENGINE_SCHEMA,
+    Table,
+    all_schemas,
+    list_of,
+    made,
+    name_of,
+    rows_of,
+    tables_of,
+    text,
+)
 
 Connection = AsyncConnection[Any]
 
-ENGINE_SCHEMA = "ostinato_data"
-
-# Not copied: what a worker or a person's browser holds, and what is drawn anew.
-LEFT = {"claim", "death", "session", "job_watch", "job_wake", "transition_pass"}
-# Declared by the applications of each installation; a row of the tenant is added only where it is missing.
-DECLARED = {"alert", "subscription"}
 # Tables of an installation's own with what it keys hashes with.
 SECRETS = ("subject_secret", "secret")
-SPECIAL = {"ready": "copy_ready", "event_log": "copy_event_log", "event_unsequenced": "copy_pending"}
 POSITIONS = {
     "ostinato_data.event_log": ("position",),
     "ostinato_data.delivery": ("position",),
@@ -52,24 +57,7 @@ POSITIONS = {
     "ostinato_data.webhook_endpoint": ("from_position",),
 }
 PENDING = "ostinato_data.event_unsequenced"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table that is copied, and how its rows are found."""
-
-    schema: str
-    name: str
-    columns: tuple[str, ...]
-    block: str
-    shared: bool = False
-    link: tuple[str, tuple[str, ...], tuple[str, ...]] | None = None
-    """Another table, its columns, and ours, that are equal."""
-
-    @property
-    def full(self) -> str:
-        """Its name with the schema."""
-        return f"{self.schema}.{self.name}"
+KEYS = "ostinato_data.api_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +99,11 @@ async def dump(
             "tenant": tenant_id,
             "position": position,
             "versions": await _versions(conn),
-            "secrets": await _fingerprints(conn, schemas),
+            "secrets": await fingerprints(conn, schemas),
         }
         with Writer(path) as writer:
             writer.line(header)
-            for table in await _tables(conn, schemas):
+            for table in await tables_of(conn, schemas):
                 await _dump_table(conn, table, tenant_id, writer)
             if not writer.rows:
                 raise NotFound(
@@ -125,24 +113,29 @@ async def dump(
     return Copied(tenant_id, writer.rows, held)
 
 
-async def load(conn: Connection, path: Path, schemas: Sequence[str]) -> Copied:
+async def load(conn: Connection, path: Path, schemas: Sequence[str], move: UUID | None = None) -> Copied:
     """Load a tenant from a file, in one transaction; `conn` is an administrator's.
 
-    It is refused where the tenant has a row already, so it can be repeated: it was loaded, or it was not.
+    It is refused where the tenant has a row already, so it can be repeated: it was loaded, or it was not. `move` is the
+    move between cells that it is a part of, if it is: the same transaction says that the tenant is here.
     """
     with reading(path) as reader:
         tenant_id = await _check_header(conn, reader.header, schemas)
         try:
             async with conn.transaction():
-                return await _load_all(conn, reader, tenant_id, schemas)
+                copied = await _load_all(conn, reader, tenant_id, schemas)
+                if move is not None:
+                    await conn.execute(text("arrive"), {"tenant": tenant_id, "move": move})
+                return copied
         except psycopg.errors.UniqueViolation as error:
             said = error.diag
             raise Conflict(
                 f"{said.schema_name}.{said.table_name} has a row with the same key ({said.constraint_name})",
                 hint="Nothing was loaded. The two installations have drawn the same ids: see docs/backup.md.",
             ) from error
-        except psycopg.DataError as error:
-            raise InvalidInput(f"the file is damaged: {error.diag.message_primary}", hint="Dump it again.") from error
+        except (psycopg.DataError, psycopg.IntegrityError, KeyError, TypeError) as error:
+            said_of_it = error.diag.message_primary if isinstance(error, psycopg.Error) else "a name in it is unknown"
+            raise InvalidInput(f"the file is damaged: {said_of_it}", hint="Dump it again.") from error
         except psycopg.errors.InsufficientPrivilege as error:
             raise Forbidden(
                 f"this role may not load a tenant: {error.diag.message_primary}",
@@ -151,17 +144,44 @@ async def load(conn: Connection, path: Path, schemas: Sequence[str]) -> Copied:
             ) from error
 
 
+async def remove(conn: Connection, tenant_id: str, schemas: Sequence[str]) -> int:
+    """Delete everything of a tenant that was moved elsewhere, in one transaction; return how many rows that were.
+
+    What all tenants share stays.
+    """
+    tenant = sql.Literal(tenant_id)
+    count = 0
+    async with conn.transaction():
+        await conn.execute(text("as_written"))
+        tables = [table for table in await tables_of(conn, schemas) if not table.shared]
+        # First what is found by way of its rows elsewhere.
+        for table in sorted(tables, key=lambda each: "tenant_id" in each.columns):
+            name = name_of(table.full)
+            if "tenant_id" in table.columns:
+                query = made("remove_rows", table=name, tenant=tenant)
+            elif table.link is not None:
+                other, others, ours = table.link
+                parts = {"other": name_of(other), "others": list_of(others, "o"), "ours": list_of(ours, "t")}
+                query = made("remove_linked", table=name, tenant=tenant, **parts)
+            else:
+                query = made("remove_of_jobs", table=name, tenant=tenant)
+            count += (await conn.execute(query)).rowcount
+        session = name_of(f"{ENGINE_SCHEMA}.session")
+        await conn.execute(made("remove_rows", table=session, tenant=tenant))
+    return count
+
+
 async def _load_all(conn: Connection, reader: Reader, tenant_id: str, schemas: Sequence[str]) -> Copied:
-    await conn.execute(_text("alone"))
-    await conn.execute(_text("as_written"))
-    known = {table.full: table for table in await _tables(conn, schemas)}
+    await conn.execute(text("alone"))
+    await conn.execute(text("as_written"))
+    known = {table.full: table for table in await tables_of(conn, schemas)}
     for table in known.values():
         if (
             "tenant_id" in table.columns
             and not table.shared
             and table.full not in (PENDING, "ostinato_data.audit_entry")
         ):
-            query = _made("has_rows", table=_name(table.full), tenant=sql.Literal(tenant_id))
+            query = made("has_rows", table=name_of(table.full), tenant=sql.Literal(tenant_id))
             if (await (await conn.execute(query)).fetchone()) == (True,):
                 raise Conflict(
                     f"{tenant_id} has rows in {table.full} already: nothing is loaded over them",
@@ -170,87 +190,94 @@ async def _load_all(conn: Connection, reader: Reader, tenant_id: str, schemas: S
                 )
     floor = (await _one(conn, "floor"))[0]
     rows: dict[str, int] = {}
+    stages: dict[str, str] = {}
     for count, described in enumerate(reader.tables()):
         table = known[described["table"]]
         columns = tuple(described["columns"])
-        stage = f"tenant_stage_{count}"
+        stage = stages[table.full] = f"tenant_stage_{count}"
         await _fill(conn, reader, table, stage, columns)
         for column in POSITIONS.get(table.full, ()):
             by = sql.Literal(floor - reader.header["position"])
-            await conn.execute(_made("shift", stage=sql.Identifier(stage), column=sql.Identifier(column), by=by))
+            await conn.execute(made("shift", stage=sql.Identifier(stage), column=sql.Identifier(column), by=by))
         rows[table.full] = await _take(conn, table, stage, columns, tenant_id)
     reader.check()
-    await conn.execute(_text("pass_ids"), {"tenant": tenant_id})
-    for schema, name, column in await (await conn.execute(_text("identities"), {"schemas": _all(schemas)})).fetchall():
+    await _check_own(conn, known, stages, tenant_id, await rows_of(conn, "links", schemas))
+    await conn.execute(text("pass_ids"), {"tenant": tenant_id})
+    for schema, name, column in await (
+        await conn.execute(text("identities"), {"schemas": all_schemas(schemas)})
+    ).fetchall():
         full = f"{schema}.{name}"
         names = {"name": sql.Literal(full), "text": sql.Literal(column), "column": sql.Identifier(column)}
-        await conn.execute(_made("pass_identity", table=_name(full), **names))
+        await conn.execute(made("pass_identity", table=name_of(full), **names))
     return Copied(tenant_id, {name: count for name, count in rows.items() if count})
 
 
 async def _fill(conn: Connection, reader: Reader, table: Table, stage: str, columns: tuple[str, ...]) -> None:
     name = sql.Identifier(stage)
-    await conn.execute(_made("stage", stage=name, table=_name(table.full), columns=_list(columns)))
-    await conn.execute(_made("stage_order", stage=name))
-    async with conn.cursor() as cursor, cursor.copy(_made("fill", stage=name, columns=_list(columns))) as copy:
+    await conn.execute(made("stage", stage=name, table=name_of(table.full), columns=list_of(columns)))
+    await conn.execute(made("stage_order", stage=name))
+    async with conn.cursor() as cursor, cursor.copy(made("fill", stage=name, columns=list_of(columns))) as copy:
         for line in reader.rows():
             await copy.write(line)
 
 
+async def _check_own(
+    conn: Connection, known: dict[str, Table], stages: dict[str, str], tenant_id: str, links: list[dict[str, Any]]
+) -> None:
+    """Refuse rows that name a job, or a row behind a foreign key, that the tenant has not: no key is checked here."""
+    asked: list[tuple[str, sql.Composed]] = []
+    for name, stage in stages.items():
+        if "job_id" in known[name].columns:
+            strict = known[name].block in ("copy_of_jobs", "copy_ready") or name == "ostinato_data.scheduled"
+            whose = {"tenant": sql.Literal(tenant_id), "strict": sql.Literal(strict)}
+            asked.append((name, made("others_jobs", stage=sql.Identifier(stage), **whose)))
+    for link in links:
+        if link["child"] in stages and link["parent"] != KEYS:
+            parent = known.get(link["parent"])
+            owned = parent is not None and not parent.shared and "tenant_id" in parent.columns
+            parts = {
+                "stage": sql.Identifier(stages[link["child"]]),
+                "other": name_of(link["parent"]),
+                "ours": list_of(link["child_columns"], "t"),
+                "others": list_of(link["parent_columns"], "o"),
+                "whose": sql.Identifier("o", "tenant_id") if owned else sql.Literal(tenant_id),
+                "tenant": sql.Literal(tenant_id),
+            }
+            asked.append((link["child"], made("astray", **parts)))
+    for name, query in asked:
+        if (await (await conn.execute(query)).fetchone()) == (True,):
+            raise InvalidInput(
+                f"rows in {name} name what is not of {tenant_id}",
+                hint="Load only a file as `ostinato tenants dump` wrote it: dump it again.",
+                table=name,
+            )
+
+
 async def _take(conn: Connection, table: Table, stage: str, columns: tuple[str, ...], tenant_id: str) -> int:
     name = sql.Identifier(stage)
-    if "tenant_id" in columns:
-        query = _made("strangers", stage=name, tenant=sql.Literal(tenant_id))
+    if "tenant_id" in table.columns:
+        query = made("strangers", stage=name, tenant=sql.Literal(tenant_id))
         if (await (await conn.execute(query)).fetchone()) != (0,):
             raise InvalidInput(f"the file has rows of another tenant in {table.full}", hint="Dump it again.")
+    if table.full == KEYS:
+        await conn.execute(made("operators", stage=name))
     if table.full == PENDING:
-        return (await conn.execute(_made("take_pending", stage=name))).rowcount
+        return (await conn.execute(made("take_pending", stage=name))).rowcount
     block = "take_shared" if table.shared else "take"
-    return (await conn.execute(_made(block, stage=name, table=_name(table.full), columns=_list(columns)))).rowcount
-
-
-async def _tables(conn: Connection, schemas: Sequence[str]) -> list[Table]:
-    """The tables that have something of tenants, and how it is found."""
-    found, links = await _rows(conn, "tables", schemas), await _rows(conn, "links", schemas)
-    of_tenant = {f"{row['schema']}.{row['name']}" for row in found if "tenant_id" in row["columns"]}
-    made = [_classified(row, links, of_tenant) for row in found if not _left(row)]
-    return [table for table in made if table is not None]
-
-
-def _left(row: dict[str, Any]) -> bool:
-    return bool(row["fleeting"]) or (row["schema"] == ENGINE_SCHEMA and row["name"] in LEFT)
-
-
-def _classified(row: dict[str, Any], links: list[dict[str, Any]], of_tenant: set[str]) -> Table | None:
-    schema, name, columns = row["schema"], row["name"], tuple(row["columns"])
-    full, engine = f"{schema}.{name}", schema == ENGINE_SCHEMA
-    if engine and name in SPECIAL:
-        kept = tuple(column for column in columns if (name, column) != ("event_unsequenced", "seq"))
-        return Table(schema, name, kept, SPECIAL[name])
-    if full in of_tenant:
-        return Table(schema, name, columns, "copy_rows", shared=engine and name in DECLARED)
-    if "job_id" in columns:
-        return Table(schema, name, columns, "copy_of_jobs", shared=not engine)
-    for link in links:
-        ours, others = tuple(link["child_columns"]), tuple(link["parent_columns"])
-        if link["child"] == full and link["parent"] in of_tenant:
-            return Table(schema, name, columns, "copy_linked", link=(link["parent"], others, ours))
-        if link["parent"] == full and link["child"] in of_tenant:
-            return Table(schema, name, columns, "copy_linked", shared=True, link=(link["child"], ours, others))
-    return None
+    return (await conn.execute(made(block, stage=name, table=name_of(table.full), columns=list_of(columns)))).rowcount
 
 
 async def _dump_table(conn: Connection, table: Table, tenant_id: str, writer: Writer) -> None:
-    parts: dict[str, sql.Composable] = {"columns": _list(table.columns), "tenant": sql.Literal(tenant_id)}
+    parts: dict[str, sql.Composable] = {"columns": list_of(table.columns), "tenant": sql.Literal(tenant_id)}
     if table.block in ("copy_rows", "copy_of_jobs", "copy_linked"):
-        parts["table"] = _name(table.full)
-        parts["columns"] = _list(table.columns, "t")
+        parts["table"] = name_of(table.full)
+        parts["columns"] = list_of(table.columns, "t")
     if table.link is not None:
         other, others, ours = table.link
-        parts |= {"other": _name(other), "others": _list(others, "o"), "ours": _list(ours, "t")}
+        parts |= {"other": name_of(other), "others": list_of(others, "o"), "ours": list_of(ours, "t")}
     writer.line({"table": table.full, "columns": table.columns})
     count = 0
-    async with conn.cursor() as cursor, cursor.copy(_made(table.block, **parts)) as copy:
+    async with conn.cursor() as cursor, cursor.copy(made(table.block, **parts)) as copy:
         async for data in copy:
             count += bytes(data).count(b"\n")
             writer.write(bytes(data))
@@ -258,40 +285,40 @@ async def _dump_table(conn: Connection, table: Table, tenant_id: str, writer: Wr
 
 
 async def _check_header(conn: Connection, header: dict[str, Any], schemas: Sequence[str]) -> str:
-    here = {"versions": await _versions(conn), "secrets": await _fingerprints(conn, schemas)}
-    if header["versions"] != here["versions"]:
+    here: dict[str, dict[str, Any]] = {"versions": await _versions(conn), "secrets": await fingerprints(conn, schemas)}
+    if header.get("versions") != here["versions"]:
         raise Conflict(
             "the file was written with another version of the schema",
             hint="Bring both installations to the same release (`ostinato db migrate`), and dump again.",
-            there=header["versions"],
+            there=header.get("versions"),
             here=here["versions"],
         )
-    if header["secrets"] != here["secrets"]:
+    if header.get("secrets") != here["secrets"]:
         raise Conflict(
             "this installation hashes subjects or addresses with another secret: erasure would not find what is loaded",
             hint="Installations that exchange tenants share it, from before the first tenant: pg_dump --data-only"
-            f" {' '.join(f'-t {name}' for name in header['secrets'])}",
+            f" {' '.join(f'-t {name}' for name in here['secrets'])}",
         )
-    return str(header["tenant"])
+    return str(header.get("tenant") or "")
 
 
 async def _versions(conn: Connection) -> dict[str, int]:
-    return dict(await (await conn.execute(_text("versions"))).fetchall())
+    return dict(await (await conn.execute(text("versions"))).fetchall())
 
 
-async def _fingerprints(conn: Connection, schemas: Sequence[str]) -> dict[str, str]:
+async def fingerprints(conn: Connection, schemas: Sequence[str]) -> dict[str, str]:
     found = {}
-    for row in await _rows(conn, "tables", schemas):
+    for row in await rows_of(conn, "tables", schemas):
         if row["name"] in SECRETS and "tenant_id" not in row["columns"]:
             full = f"{row['schema']}.{row['name']}"
-            print_of = await (await conn.execute(_made("fingerprint", table=_name(full)))).fetchone()
+            print_of = await (await conn.execute(made("fingerprint", table=name_of(full)))).fetchone()
             found[full] = print_of[0] if print_of else ""
     return found
 
 
 @asynccontextmanager
 async def _snapshot(conn: Connection) -> AsyncIterator[None]:
-    """One consistent view of everything, for the length of the block."""
+    """Open one consistent view of everything, for the length of the block."""
     await conn.set_isolation_level(IsolationLevel.REPEATABLE_READ)
     await conn.set_read_only(True)
     try:
@@ -302,33 +329,7 @@ async def _snapshot(conn: Connection) -> AsyncIterator[None]:
         await conn.set_read_only(None)
 
 
-async def _rows(conn: Connection, block: str, schemas: Sequence[str]) -> list[dict[str, Any]]:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(_text(block), {"schemas": _all(schemas)})
-        return await cursor.fetchall()
-
-
 async def _one(conn: Connection, block: str, **values: object) -> tuple[Any, ...]:
-    row = await (await conn.execute(_text(block), values or None)).fetchone()
+    row = await (await conn.execute(text(block), values or None)).fetchone()
     assert row is not None  # noqa: S101 - one row always
     return tuple(row)
-
-
-def _all(schemas: Sequence[str]) -> list[str]:
-    return [ENGINE_SCHEMA, *(name for name in schemas if not name.startswith("ostinato"))]
-
-
-def _name(full: str) -> sql.Identifier:
-    return sql.Identifier(*full.split("."))
-
-
-def _list(columns: Sequence[str], of: str | None = None) -> sql.Composed:
-    return sql.SQL(", ").join(sql.Identifier(*([of] if of else []), column) for column in columns)
-
-
-def _made(block: str, **parts: sql.Composable) -> sql.Composed:
-    return sql.SQL(_text(block)).format(**parts)
-
-
-def _text(block: str) -> Any:  # noqa: ANN401 - a literal of the package's own file
-    return statement("ostinato._core.engine", "sql/tenant_copy.sql", block)

@@ -7,6 +7,7 @@ line with a backslash and a point; the last line has their number and the SHA-25
 import gzip
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,12 +29,15 @@ class Writer:
         self._hash = hashlib.sha256()
 
     def __enter__(self) -> Self:
-        self._fresh.touch(mode=0o600)
-        self._file: gzip.GzipFile = gzip.open(self._fresh, "wb", compresslevel=6)
+        # Made anew, by nobody else: a link, or a file that others may read, could stand there.
+        self._fresh.unlink(missing_ok=True)
+        self._raw = os.fdopen(os.open(self._fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+        self._file: gzip.GzipFile = gzip.GzipFile(fileobj=self._raw, filename="", mode="wb", compresslevel=6)
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._file.close()
+        self._raw.close()
         if kind is None:
             self._fresh.replace(self._path)
         else:
@@ -71,13 +75,13 @@ class Reader:
             raise InvalidInput(f"this is no file of a tenant ({FORMAT})", hint="`ostinato tenants dump` writes them.")
 
     def tables(self) -> Iterator[dict[str, Any]]:
-        """What the file says of each table; its rows must be read before the next."""
+        """Yield what the file says of each table; its rows must be read before the next."""
         while "end" not in (described := self._json()):
             yield described
         self._last = described
 
     def rows(self) -> Iterator[bytes]:
-        """The rows of the table."""
+        """Yield the rows of the table."""
         while (line := self._line()) != END:
             yield line
 
@@ -104,7 +108,7 @@ class Reader:
 
 @contextmanager
 def reading(path: Path) -> Iterator[Reader]:
-    """A file of a tenant, open for the block."""
+    """Open a file of a tenant for the block."""
     try:
         with gzip.open(path, "rb") as file:
             yield Reader(file)

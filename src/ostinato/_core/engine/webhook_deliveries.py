@@ -15,6 +15,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.db.call import call, call_as, call_one, call_value
+from ostinato._core.engine.claims import Job
 
 Connection = AsyncConnection[Any]
 DeliveryState = Literal["pending", "waiting", "held", "delivered", "dead"]
@@ -208,6 +209,35 @@ async def settle(
         answer=answer,
         error=error,
         retry_seconds=retry_seconds,
+    )
+    return str(verdict)
+
+
+async def complete(
+    conn: Connection,
+    delivery_id: int,
+    job: Job,
+    *,
+    status: int | None,
+    duration_ms: int,
+    answer: str | None,
+    job_ms: int,
+) -> str:
+    """Store that the receiver took a message, and complete its job; returns delivered or stale.
+
+    Raises `LeaseLost`, and stores nothing, when another worker has the job by now.
+    """
+    verdict = await call_value(
+        conn,
+        "complete_webhook_delivery",
+        delivery_id=delivery_id,
+        job_id=job.id,
+        attempt=job.attempt,
+        claim_id=job.claim_id,
+        status=status,
+        duration_ms=duration_ms,
+        answer=answer,
+        job_ms=job_ms,
     )
     return str(verdict)
 

@@ -5,14 +5,17 @@ The logic is in `sql/functions/workers.sql`.
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
 
 from ostinato._core.base.backoff import Retry, to_json
 from ostinato._core.db.arrays import numbers
-from ostinato._core.db.call import call, call_now, call_one, call_value
+from ostinato._core.db.call import call, call_as, call_now, call_one, call_value
 
 AnyConnection = AsyncConnection[Any]
 
@@ -47,8 +50,30 @@ class KindRow(NamedTuple):
     secret_args: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class HeldJob:
+    """A job that a worker holds."""
+
+    job_id: int
+    kind: str
+    queue: str
+    tenant_id: str
+    attempt: int
+    claimed_at: datetime
+    progress_done: float | None
+    progress_total: float | None
+    progress_note: str | None
+
+
 async def register(
-    conn: AnyConnection, name: str, queues: Sequence[str], kinds: Sequence[str], expiry_seconds: float
+    conn: AnyConnection,
+    name: str,
+    queues: Sequence[str],
+    kinds: Sequence[str],
+    expiry_seconds: float,
+    *,
+    release: str | None = None,
+    places: int | None = None,
 ) -> UUID:
     """Add a worker under a new random id.
 
@@ -62,6 +87,8 @@ async def register(
         kinds=list(kinds),
         expiry_seconds=expiry_seconds,
         contract=CONTRACT,
+        release=release,
+        places=places,
     )
     return UUID(str(worker_id))
 
@@ -104,6 +131,11 @@ async def drain(conn: AnyConnection, worker_id: UUID) -> None:
     await call(conn, "drain_worker", worker_id=worker_id)
 
 
+async def held(conn: AnyConnection, worker_id: UUID, *, most: int = 100) -> list[HeldJob]:
+    """Return what a worker holds, the longest held first."""
+    return await call_as(conn, class_row(HeldJob), "worker_jobs", _read=True, worker_id=worker_id, most=most)
+
+
 async def unregister(conn: AnyConnection, worker_id: UUID) -> None:
     """Remove a worker that stops."""
     await call(conn, "unregister_worker", worker_id=worker_id)
@@ -129,16 +161,6 @@ async def set_aside(conn: AnyConnection, worker_id: UUID, queues: Sequence[str],
     """Set aside what a worker cannot claim, because the rows of its jobs are missing or damaged."""
     rows = await call(conn, "set_aside_damaged", worker_id=worker_id, queues=list(queues), held=numbers(held))
     return [row[0] for row in rows]
-
-
-async def rescue(conn: AnyConnection, max_crashes: int = 3) -> int:
-    """Take back the jobs of dead workers."""
-    return int(await call_value(conn, "rescue_jobs", max_crashes=max_crashes))
-
-
-async def promote(conn: AnyConnection) -> int:
-    """Make jobs ready whose time has come."""
-    return int(await call_value(conn, "promote_jobs"))
 
 
 async def connections(conn: AnyConnection) -> int:

@@ -47,7 +47,7 @@ class Bell:
         try:
             await self._send(queue)
         finally:
-            asyncio.get_running_loop().call_later(self._pauses[queue], self._rested, queue)
+            asyncio.get_running_loop().call_later(self._pauses.get(queue, FIRST_PAUSE), self._rested, queue)
 
     def _rested(self, queue: str) -> None:
         pause = self._pauses.pop(queue, FIRST_PAUSE)

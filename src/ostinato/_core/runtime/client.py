@@ -25,6 +25,8 @@ from ostinato._core.runtime.bell import Bell
 from ostinato._core.runtime.database import Database, from_settings
 from ostinato._core.runtime.ends import Ends, JobHandle
 from ostinato._core.runtime.handlers.kinds import Options
+from ostinato._core.runtime.replica import Replica, to_read
+from ostinato._core.runtime.seats import Seats
 from ostinato._core.runtime.tenants import TenantClient, enqueue_named
 
 
@@ -32,9 +34,15 @@ class Client:
     """A pool of connections that rings the doorbell after each commit that added jobs."""
 
     def __init__(
-        self, database: Database, settings: Settings | None = None, *, max_size: int = 10, role: str = "client"
+        self,
+        database: Database,
+        settings: Settings | None = None,
+        *,
+        max_size: int = 10,
+        role: str = "client",
+        shows: bool = False,
     ) -> None:
-        """`role` is how its sessions are named in the database."""
+        """`role` is how its sessions are named in the database; `shows` says that it may read from `read_url`."""
         self.database = database
         self.settings = settings or Settings()
         seconds = self.settings.call_timeout_seconds
@@ -47,16 +55,27 @@ class Client:
             seconds=seconds,
             vault=self.settings.vault,
         )
+        # What a caller of the API takes before a connection: a tenant has three of five.
+        self.seats = Seats(max(1, max_size * 3 // 5), seconds)
+        self.replica: Replica | None = None
+        if shows and self.settings.read_url is not None:
+            self.replica = Replica(
+                database.url, self._pool, self.settings, role=role, most=max_size, pooled=database.pooled
+            )
         self._bell = Bell(self._ring)
         self.ends = Ends(database)
 
     async def __aenter__(self) -> Self:
         await self._pool.open()
+        if self.replica is not None:
+            await self.replica.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.ends.close()
         await self._bell.close()
+        if self.replica is not None:
+            await self.replica.__aexit__()
         await self._pool.close()
 
     @asynccontextmanager
@@ -69,6 +88,10 @@ class Client:
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """Return a connection in autocommit, for single calls; jobs that they add wake idle workers."""
         return _Single(self._pool, self.ring)
+
+    def reading(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """Return a connection in autocommit for what is only shown: of the replica, where there is one."""
+        return to_read(self.replica, self._pool)
 
     async def enqueue(self, kind: str, args: Mapping[str, object] | None = None, **options: Unpack[Options]) -> int:
         """Add a job by the name of its kind, which this process need not know."""

@@ -101,6 +101,8 @@ def thread_transaction(
         try:
             with limited(conn, statement_seconds):
                 yield conn
+        except psycopg.Rollback:
+            return  # on purpose: closing the connection rolls back
         except psycopg.Error as error:
             if belongs_to_us(error):
                 raise translate(error) from error

@@ -21,6 +21,7 @@ from ostinato._core.base.flow import current_correlation, flow
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.call import call_as
 from ostinato._core.db.foreign import Lender
+from ostinato._core.db.pool import transaction
 from ostinato._core.engine import jobs, tenants
 from ostinato._core.engine.ends import End
 from ostinato._core.engine.jobs import NewJob
@@ -52,6 +53,14 @@ class TenantClient:
                 await tenants.enter(conn, self.tenant_id, user_id=self.user_id, key_id=self.key_id)
                 yield conn
 
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """Open a transaction of the tenant for what is only shown: on the replica, if there is one."""
+        with flow(tenant=self.tenant_id):
+            async with self._client.reading() as lent, transaction(lent) as conn:
+                await tenants.enter(conn, self.tenant_id, user_id=self.user_id, key_id=self.key_id)
+                yield conn
+
     async def call(self, function: str, /, *, _read: bool = False, **params: object) -> list[TupleRow]:
         """Call one SQL function that is a whole request, as the tenant, in one statement; return its rows.
 
@@ -60,7 +69,7 @@ class TenantClient:
         If its last column is called `queues`, it has added jobs there, and idle workers wake. `_read` promises that
         it changes nothing, so a broken connection raises no `CommitUnknown`.
         """
-        async with self._client.connection() as conn:
+        async with self._client.reading() if _read else self._client.connection() as conn:
             return await call_as(
                 conn,
                 _ringing_row,

@@ -7,7 +7,6 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -52,10 +51,12 @@ from ostinato._core.runtime.worker.execute import (
     Released,
     Settled,
     Snoozed,
+    Verdict,
     execute,
 )
 from ostinato._core.runtime.worker.finisher import Finisher
 from ostinato._core.runtime.worker.saver import Saver
+from ostinato._core.runtime.worker.threads import Threads
 
 BATCH = 100
 MOST_ROUNDS = 10_000
@@ -240,7 +241,7 @@ class _Runner:
         self.saver = Saver(Keeper(pool), Recorder(), rng)
         self.shared = Shared()
         self.settings = settings
-        self._threads = ThreadPoolExecutor(4)
+        self._threads = Threads("ostinato-test")
         self._report = Report()
 
     async def run(self, moving: Clock | None, *, timeouts: bool = False) -> Report:
@@ -268,13 +269,14 @@ class _Runner:
                 events = await _deliver(conn)
                 if not await self._round(conn, worker_id) + events:
                     due = await call_value(conn, "next_time", _read=True, kinds=list(self._kinds), timeouts=timeouts)
-                    if moving is None or due is None:
+                    if due is None or (moving is None and due != 0):
                         break
-                    await moving.move(max(0.0, due) + 0.001)
+                    if moving is not None:
+                        await moving.move(max(0.0, due) + 0.001)
             waits = await call(conn, "open_waits", _read=True, kinds=list(self._kinds))
             self._report.waiting = [OpenWait(*row) for row in waits]
             await workers.unregister(conn, worker_id)
-        self._threads.shutdown(wait=True)
+        self._threads.shutdown()
         return self._report
 
     async def _register(self, conn: AsyncConnection[Any]) -> UUID:
@@ -285,7 +287,10 @@ class _Runner:
         for queue in self._queues:
             jobs = await claims.claim(conn, worker_id, queue, BATCH, kinds=list(self._kinds))
             stopped: set[int] = set()
-            for job in jobs:
+            together = [job for job in jobs if self._kinds[job.kind].batch is not None]
+            for job, verdict in zip(together, await asyncio.gather(*map(self._verdict, together)), strict=True):
+                await self._ended(job, verdict)
+            for job in (job for job in jobs if self._kinds[job.kind].batch is None):
                 if job.behind in stopped:
                     self._finisher.add(job, Released(), 0.0)
                     await self._finisher.tick()
@@ -296,8 +301,13 @@ class _Runner:
 
     async def _run(self, job: Job) -> bool:
         """Run one job; whether it succeeded."""
-        ctx = Context(job, self)
-        verdict = await execute(self._kinds[job.kind], ctx, self._threads, self._rng)
+        return await self._ended(job, await self._verdict(job))
+
+    async def _verdict(self, job: Job) -> Verdict:
+        return await execute(self._kinds[job.kind], Context(job, self), self._threads, self._rng)
+
+    async def _ended(self, job: Job, verdict: Verdict) -> bool:
+        """Write the verdict of a job; whether it succeeded."""
         self._report.runs.append((job.kind, job.attempt))
         names = {
             Completed: "done",
@@ -319,6 +329,9 @@ class _Runner:
 
     def transaction(self, statement_seconds: float | None = None) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         return transaction(self._pool, statement_seconds=statement_seconds)
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        return self._pool.connection()
 
     def transaction_in_thread(
         self, statement_seconds: float | None = None

@@ -51,8 +51,22 @@ class Caller:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """Open a transaction as the tenant and the subject; jobs that it adds wake idle workers."""
-        async with self.client.for_tenant(self.tenant_id, self.subject, self.key_id).transaction() as conn:
+        """Open a transaction as the tenant and the subject; jobs that it adds wake idle workers.
+
+        A tenant has three of five connections of the process at the most: others wait for none of them.
+        """
+        of_tenant = self.client.for_tenant(self.tenant_id, self.subject, self.key_id)
+        async with self.client.seats.taken(self.tenant_id), of_tenant.transaction() as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """Open a transaction for what a GET shows: as the tenant, and from the replica if there is one.
+
+        What is read there may be seconds old: nothing may be decided by it, and nothing written.
+        """
+        of_tenant = self.client.for_tenant(self.tenant_id, self.subject, self.key_id)
+        async with self.client.seats.taken(self.tenant_id), of_tenant.reading() as conn:
             yield conn
 
     async def call(self, function: str, /, *, _read: bool = False, **params: object) -> list[TupleRow]:
@@ -60,9 +74,9 @@ class Caller:
 
         See `TenantClient.call`: `rows = await caller.call("billing.accept_as", number=7)`.
         """
-        return await self.client.for_tenant(self.tenant_id, self.subject, self.key_id).call(
-            function, _read=_read, **params
-        )
+        of_tenant = self.client.for_tenant(self.tenant_id, self.subject, self.key_id)
+        async with self.client.seats.taken(self.tenant_id):
+            return await of_tenant.call(function, _read=_read, **params)
 
 
 Authenticate = Callable[[Request], Awaitable[Caller]]

@@ -138,14 +138,31 @@ class IdempotencyKey:
 
         It takes the key as `request`, and returns `answer`, `replayed` and `refused`; `docs/api.md` has one.
         """
-        request = None
-        if self.value is not None:
-            payload, rule = self._identity(caller, declaration, shared=shared)
-            request = idempotency.request_of(self.scope, self.value, payload, rule, ttl_seconds=ttl_seconds)
+        request = self._request(caller, declaration, ttl_seconds, shared=shared)
         ((answer, replayed, refused, *_),) = await caller.call(function, _read=False, **params, request=request)
         if refused is not None and self.value is not None:
             raise _refusal(idempotency.refused_of(self.scope, self.value, caller.tenant_id, refused), conflict_status)
         return _response(Answer.from_json(answer), replayed=replayed)
+
+    async def try_answer(
+        self, caller: Caller, function: str, /, *, declaration: Declaration | None = None, **params: object
+    ) -> Response | None:
+        """Answer as `answer` does where the function knows the answer; None: it has done nothing.
+
+        The route then takes a transaction (`once`, `begin`), which refuses a key that is in flight or taken.
+        """
+        request = self._request(caller, declaration, idempotency.TTL_SECONDS, shared=False)
+        ((answer, replayed, *_),) = await caller.call(function, _read=False, **params, request=request)
+        return None if answer is None else _response(Answer.from_json(answer), replayed=replayed)
+
+    def _request(
+        self, caller: Caller, declaration: Declaration | None, ttl_seconds: float, *, shared: bool
+    ) -> str | None:
+        """Return the key as `ostinato.begin_request` takes it; None without one."""
+        if self.value is None:
+            return None
+        payload, rule = self._identity(caller, declaration, shared=shared)
+        return idempotency.request_of(self.scope, self.value, payload, rule, ttl_seconds=ttl_seconds)
 
     def _identity(
         self, caller: Caller, declaration: Declaration | None, *, shared: bool
@@ -225,7 +242,9 @@ class IdempotencyKey:
 def _refusal(decision: InFlight | Differs, conflict_status: int) -> Exception:
     """Return what to raise for a key that is in flight, or belongs to another request."""
     refused = idempotency.refuse(decision)
-    return Answered(problem(refused, status=conflict_status)) if isinstance(decision, Differs) else refused
+    if isinstance(decision, Differs):
+        return Answered(problem(refused, status=conflict_status), type(refused).code)
+    return refused
 
 
 def _response(answer: Answer, *, replayed: bool) -> Response:

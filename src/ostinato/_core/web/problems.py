@@ -63,11 +63,12 @@ class Problem(BaseModel):
 
 
 class Answered(Exception):
-    """Raised to answer with another body, where a contract fixes the error body."""
+    """Raised to answer with another body, where a contract fixes the error body; the log line has the code."""
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: Response, code: str | None = None) -> None:
         super().__init__(response.status_code)
         self.response = response
+        self.code = code
 
 
 def problem(

@@ -18,6 +18,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
 from ostinato._core.base.errors import OstinatoError, TooManyRequests
+from ostinato._core.runtime.replica import showing
 from ostinato._core.web.caller import Who, authenticated, count_stranger
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import responses
@@ -27,6 +28,8 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 LONGEST_VALUE = 100
 """Characters of a part of the path that the log line of a request shows."""
+LAG_HEADER = "ostinato-replica-lag"
+"""How many seconds behind the replica is that an answer was read from; without it, it is the primary's."""
 PERMISSION = "x-permission"
 SCHEME = "key"
 SCHEMES = {
@@ -72,9 +75,19 @@ class Route(APIRoute):
                 await strict.check_media_type()
                 if await strict.body():
                     await strict.json()  # FastAPI would join all faults into one message
-            return await handler(strict)
+            if "GET" not in (self.methods or ()):
+                return await handler(strict)
+            answer, lag = await showing(lambda: handler(strict))
+            note_lag_of(request, lag)
+            return answer
 
         return strictly
+
+
+def note_lag_of(request: Request, lag: float | None) -> None:
+    """Say in the answer how many seconds the replica is behind that it was read from."""
+    if lag is not None:
+        request.scope["state"].setdefault("extra_headers", {})[LAG_HEADER] = f"{lag:.1f}"
 
 
 def note_line(request: Request, **fields: object) -> None:

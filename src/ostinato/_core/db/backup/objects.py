@@ -12,7 +12,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato._core.base.enderrors import BackupFailed
 from ostinato._core.base.errors import Conflict, NotConfigured
-from ostinato._core.db.backup.repository import ABOUT, PARTIAL, Repository
+from ostinato._core.db.backup.repository import ABOUT, PARTIAL, Repository, private
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore
@@ -43,7 +43,7 @@ class Sent:
 
 
 def store(url: str) -> "ObjectStore":
-    """The object store of a URL; its keys are in the environment."""
+    """Return the object store of a URL; its keys are in the environment."""
     try:
         from obstore.store import from_url  # noqa: PLC0415 - only who uses one has it
     except ImportError:
@@ -66,8 +66,8 @@ async def push(repository: Repository, url: str, step: Callable[[str], None] = l
     """Send what the store does not have, then its new list, then delete what the list no longer has."""
     import obstore  # noqa: PLC0415 - as above
 
-    to = store(url)
-    with repository.locked():
+    with private(), repository.locked():
+        to = store(url)
         before = await _index(to, url)
         if before and before["system"] != repository.about.system:
             raise Conflict(f"{url} has the backups of another server", hint="Choose another prefix.", url=url)
@@ -102,6 +102,11 @@ async def push(repository: Repository, url: str, step: Callable[[str], None] = l
 
 async def fetch(url: str, folder: Path, step: Callable[[str], None] = lambda _text: None) -> Sent:
     """Bring a repository back into an empty folder, every file checked; repeated, it goes on where it stopped."""
+    with private():
+        return await _fetch(url, folder, step)
+
+
+async def _fetch(url: str, folder: Path, step: Callable[[str], None]) -> Sent:
     import obstore  # noqa: PLC0415 - as above
 
     at = store(url)
@@ -135,6 +140,24 @@ async def fetch(url: str, folder: Path, step: Callable[[str], None] = lambda _te
     return Sent(count, size)
 
 
+async def put(to: "ObjectStore", url: str, name: str, path: Path) -> None:
+    """Store a file under a name."""
+    import obstore  # noqa: PLC0415 - as above
+
+    with _told(url):
+        await obstore.put_async(to, name, path)
+
+
+async def get(at: "ObjectStore", url: str, name: str) -> AsyncIterator[bytes]:
+    """Yield the pieces of a file; raises `FileNotFoundError`."""
+    import obstore  # noqa: PLC0415 - as above
+
+    with _told(url):
+        got = await obstore.get_async(at, name)
+        async for piece in got.stream(min_chunk_size=1 << 20):
+            yield bytes(piece)
+
+
 async def _index(at: "ObjectStore", url: str) -> dict[str, Any] | None:
     import obstore  # noqa: PLC0415 - as above
 
@@ -149,7 +172,7 @@ async def _index(at: "ObjectStore", url: str) -> dict[str, Any] | None:
 
 
 def _files(repository: Repository) -> Iterator[Path]:
-    """All that counts; of a base backup its own description last, as in the repository."""
+    """Yield all that counts; of a base backup its own description last, as in the repository."""
     for base in repository.bases():
         yield from (path for path in sorted(repository.files(base).rglob("*")) if path.is_file())
         yield repository.folder / "base" / f"{base.label}.json"

@@ -49,13 +49,18 @@ class Source:
     embedded: bool
 
     def conninfo(self, name: str) -> str:
-        """The address without its password, for a program that the server knows by this name."""
+        """Return the address without its password, for a program that the server knows by this name."""
         given = conninfo_to_dict(self.url)
         given.pop("password", None)
+        if given.pop("sslpassword", None):  # no variable of the environment takes it
+            raise NotConfigured(
+                "sslpassword would stand on the command line of PostgreSQL's programs, where every user can read it",
+                hint="Use a key without a passphrase, of mode 600, or another way to log in.",
+            )
         return make_conninfo("", **given | {"application_name": name})
 
     def environment(self) -> dict[str, str]:
-        """The environment of a program: with the password, if the address has one."""
+        """Return the environment of a program: with the password, if the address has one."""
         foreign = ("PG", MARK) if self.embedded else (MARK,)
         env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         password = conninfo_to_dict(self.url).get("password")
@@ -71,7 +76,7 @@ class Source:
 
 
 def find(major: int) -> Path:
-    """The folder with the programs for a server of one's own of this version."""
+    """Return the folder with the programs for a server of one's own of this version."""
     on_path = shutil.which("pg_basebackup")
     folders = [Path(folder.format(major=major)) for folder in SYSTEM_FOLDERS]
     for folder in [*folders, *([Path(on_path).resolve().parent] if on_path else [])]:
@@ -88,7 +93,7 @@ def find(major: int) -> Path:
 
 
 def needed(folder: Path, program: str, major: int) -> Path:
-    """One program that only a server's package has; raises an error that says how to get it."""
+    """Return one program that only a server's package has; raises an error that says how to get it."""
     if (folder / program).exists():
         return folder / program
     raise NotConfigured(
@@ -152,7 +157,7 @@ async def _line(stream: asyncio.StreamReader) -> bytes:
 
 
 def version(program: Path) -> int | None:
-    """The major version of a program; None: it is not there, or does not run.
+    """Return the major version of a program; None: it is not there, or does not run.
 
     The wheel's pg_verifybackup of PostgreSQL 18.4 is such a one: it ends with SIGSEGV whatever it is asked.
     """

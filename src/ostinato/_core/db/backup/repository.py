@@ -104,7 +104,7 @@ class Repository:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """A repository that was made before."""
+        """Open a repository that was made before."""
         try:
             found = json.loads((folder / ABOUT).read_text())
         except FileNotFoundError:
@@ -134,7 +134,7 @@ class Repository:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One at a time makes, verifies or prunes backups."""
+        """Hold the lock by which one at a time makes, verifies or prunes backups."""
         with (self.folder / "lock").open("ab+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,12 +147,12 @@ class Repository:
             yield
 
     def bases(self) -> list[Base]:
-        """The base backups, the newest first."""
+        """Return the base backups, the newest first."""
         found = [_base(path) for path in (self.folder / "base").glob("*.json")]
         return sorted(found, key=lambda base: base.finished_at, reverse=True)
 
     def base(self, label: str | None = None, at: datetime | None = None) -> Base:
-        """One base backup: by its label, or the newest, or the newest that had ended at a time."""
+        """Return one base backup: by its label, or the newest, or the newest that had ended at a time."""
         there = self.bases()
         for base in there:
             if label in (None, base.label) and (at is None or base.finished_at <= at):
@@ -166,11 +166,11 @@ class Repository:
         )
 
     def files(self, base: Base) -> Path:
-        """The folder of a base backup."""
+        """Return the folder of a base backup."""
         return self.folder / "base" / base.label
 
     def log_folder(self, timeline: int) -> Path:
-        """Where the log of a timeline is received."""
+        """Return the folder that the log of a timeline is received in."""
         return self.folder / "log" / f"{timeline:08X}"
 
     def keep(self, base: Base) -> None:
@@ -185,7 +185,7 @@ class Repository:
         shutil.rmtree(self.files(base), ignore_errors=True)
 
     def log_after(self, base: Base) -> Log:
-        """The log that was received from the start of a base backup on."""
+        """Return the log that was received from the start of a base backup on."""
         there = {path.name.removesuffix(PARTIAL): path for path in self._segments(base.timeline)}
         number = self.number_of(base.start_lsn)
         found: list[Path] = []
@@ -213,18 +213,28 @@ class Repository:
         return found
 
     def number_of(self, lsn: str) -> int:
-        """The number of the segment that a position is in."""
+        """Return the number of the segment that a position is in."""
         high, _, low = lsn.partition("/")
         return ((int(high, 16) << 32) + int(low, 16)) // self.about.segment_bytes
 
     def segment_name(self, timeline: int, number: int) -> str:
-        """The name of a segment."""
+        """Return the name of a segment."""
         per_id = 0x1_0000_0000 // self.about.segment_bytes
         return f"{timeline:08X}{number // per_id:08X}{number % per_id:08X}"
 
     def _segments(self, timeline: int) -> list[Path]:
         found = (path for path in self.log_folder(timeline).glob("*") if SEGMENT.match(path.name))
         return sorted(found, key=lambda path: path.name)
+
+
+@contextmanager
+def private() -> Iterator[None]:
+    """Let what this process makes within the block be our user's alone, whichever library makes it."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:

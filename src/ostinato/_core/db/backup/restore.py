@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ostinato._core.base.enderrors import BackupFailed
 from ostinato._core.base.errors import Conflict
-from ostinato._core.db.backup.repository import PARTIAL, Base, Log, Repository, sync
+from ostinato._core.db.backup.repository import PARTIAL, Base, Log, Repository, private, sync
 from ostinato._core.db.cluster import START_SECONDS, Cluster, CommandFailed, usable_folder
 
 LOOK_SECONDS = 0.05
@@ -99,11 +99,14 @@ def restore_folder(repository: Repository, base: Base, pgdata: Path, to: datetim
 def lay_out(repository: Repository, base: Base, pgdata: Path, to: datetime | None) -> Log:
     """Copy a base backup with its log to a folder, as a server that recovers at its next start."""
     log = repository.log_after(base)
-    shutil.copytree(repository.files(base), pgdata, symlinks=True, dirs_exist_ok=True)
-    pgdata.chmod(0o700)
-    (pgdata / "backup_manifest").unlink(missing_ok=True)
-    for segment in log.segments:
-        shutil.copyfile(segment, pgdata / "pg_wal" / segment.name.removesuffix(PARTIAL))
+    with private():
+        pgdata.mkdir(parents=True, exist_ok=True)
+        pgdata.chmod(0o700)  # before the first file is in it
+        shutil.copytree(repository.files(base), pgdata, symlinks=True, dirs_exist_ok=True)
+        pgdata.chmod(0o700)
+        (pgdata / "backup_manifest").unlink(missing_ok=True)
+        for segment in log.segments:
+            shutil.copyfile(segment, pgdata / "pg_wal" / segment.name.removesuffix(PARTIAL))
     wanted = {"restore_command": "false", "recovery_target_action": "promote"}
     if to is not None:
         wanted["recovery_target_time"] = to.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f+00")
@@ -155,7 +158,7 @@ def _recover(cluster: Cluster, to: datetime | None) -> str:
 
 
 def _is_open(cluster: Cluster) -> bool:
-    """Whether the server has left recovery, as its own file says; an error if it has ended instead."""
+    """Return whether the server has left recovery, as its own file says; an error if it has ended instead."""
     lines = cluster.pid_file()
     if len(lines) > STATUS_LINE and lines[STATUS_LINE].strip() == "ready":
         return True

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.rows import class_row
 
@@ -45,7 +44,7 @@ class Identity:
 
 
 async def source(url: str, server: Server | None = None) -> Source:
-    """The server of a URL, or the embedded one, with the programs that fit it; checked to be one that can be copied."""
+    """Return the server of a URL, or the embedded one, with the programs that fit it; it can be copied."""
     if server is not None:
         return Source(server.admin_url, server.cluster.folder_of_binaries, server.version, embedded=True)
     async with await connect(url) as conn:
@@ -55,7 +54,7 @@ async def source(url: str, server: Server | None = None) -> Source:
 
 
 async def connect(url: str) -> Connection:
-    """A direct connection whose own writes wait for nobody."""
+    """Open a direct connection whose own writes wait for nobody."""
     conn = await pool.connect(url, role="backup")
     try:
         await conn.execute(named("act_alone"))
@@ -66,7 +65,7 @@ async def connect(url: str) -> Connection:
 
 
 async def identity(conn: Connection) -> Identity:
-    """What the server is."""
+    """Return what the server is."""
     async with conn.cursor(row_factory=class_row(Identity)) as cursor:
         await cursor.execute(named("identity"))
         found = await cursor.fetchone()
@@ -148,7 +147,7 @@ async def let_commits_go(conn: Connection, name: str) -> bool:
 
 
 async def reads(conn: Connection, name: str) -> bool:
-    """Whether a reader of this name is there."""
+    """Return whether a reader of this name is there."""
     return await _reads(conn, name, ("streaming", "catchup"))
 
 
@@ -164,10 +163,5 @@ async def _reads(conn: Connection, name: str, states: tuple[str, ...], column: i
 
 
 def named(block: str) -> Any:  # noqa: ANN401 - a literal of the package's own file
-    """A statement of `sql/replication.sql`."""
+    """Return a statement of `sql/replication.sql`."""
     return statement("ostinato._core.db", "sql/replication.sql", block)
-
-
-def is_denied(error: Exception) -> bool:
-    """Whether the server refused because the role may not."""
-    return isinstance(error, psycopg.errors.InsufficientPrivilege)

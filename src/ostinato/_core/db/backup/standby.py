@@ -203,7 +203,7 @@ def _there(folder: Path) -> Cluster:
 
 
 def _followed(cluster: Cluster) -> str | None:
-    """The address of the server that a standby follows."""
+    """Return the address of the server that a standby follows."""
     for line in (cluster.pgdata / "postgresql.auto.conf").read_text().splitlines():
         if line.startswith("primary_conninfo = '"):
             return line.removeprefix("primary_conninfo = '").removesuffix("'").replace("''", "'").replace("\\\\", "\\")
@@ -229,7 +229,7 @@ def _conninfo(source: Source, name: str, passfile: Path | None) -> str:
 
 
 def _write_passfile(source: Source, cluster: Cluster) -> Path | None:
-    """The password of the original, where only the copy's own user can read it."""
+    """Write the password of the original where only the copy's own user can read it."""
     given = conninfo_to_dict(source.url)
     if source.embedded:
         text = _password_of(source).read_text()

@@ -139,7 +139,7 @@ def prune(repository: Repository, keep: int, *, preview: bool = False) -> tuple[
 
 
 def size_of(folder: Path) -> int:
-    """The bytes of all files below a folder."""
+    """Count the bytes of all files below a folder."""
     return sum(Path(at, name).lstat().st_size for at, _, names in os.walk(folder) for name in names)
 
 

@@ -54,7 +54,7 @@ async def verify(repository: Repository, base: Base, folder: Path | None, told: 
 
 
 def programs_of(major: int) -> Path | None:
-    """Where the programs of a version are; None: not on this machine."""
+    """Return where the programs of a version are; None: not on this machine."""
     try:
         return programs.find(major)
     except OstinatoError:

@@ -113,6 +113,21 @@ copy {stage} ({columns}) from stdin;
 -- How many of them name another tenant.
 select count(*) from {stage} t where t.tenant_id is distinct from {tenant};
 
+-- name: operators
+-- Forgets keys of the other installation's operators among the tenant's: they would open all of this one.
+delete from {stage} t where 'installation' = any (t.roles);
+
+-- name: others_jobs
+-- Whether a row names a job of another tenant, or, where it must be there, one that is not.
+select exists (
+    select from {stage} t left join ostinato_data.job j on j.id = t.job_id
+    where t.job_id is not null and (j.tenant_id <> {tenant} or {strict} and j.id is null));
+
+-- name: astray
+-- Whether a row points to one that is not there, or is another tenant's.
+select exists (select from {stage} t where ({ours}) is not null and not exists (
+    select from {other} o where ({others}) = ({ours}) and {whose} = {tenant}));
+
 -- name: take
 -- Puts them into the table.
 insert into {table} ({columns}) overriding system value select {columns} from {stage};
@@ -137,22 +152,28 @@ select least(coalesce((select q.position from (select position from ostinato_dat
 update {stage} set {column} = {column} + {by};
 
 -- name: pass_ids
--- Numbers that were drawn there are not drawn here.
-select setval('ostinato_data.job_id_seq', greatest((select last_value from ostinato_data.job_id_seq), (
-           select max(i.id %% 10000000000) from (
-               select j.id from ostinato_data.job j where j.tenant_id = %(tenant)s
-               union all select e.id from ostinato_data.event e where e.tenant_id = %(tenant)s
-               union all select t.id from ostinato_data.transition t where t.tenant_id = %(tenant)s
-               union all select a.id from ostinato_data.webhook_attempt a where a.tenant_id = %(tenant)s) i))),
-       setval('ostinato_data.audit_id_seq', greatest((select last_value from ostinato_data.audit_id_seq),
-           (select max(a.id %% 10000000000) from ostinato_data.audit_entry a where a.tenant_id = %(tenant)s))),
-       setval('ostinato_data.schedule_id_seq', greatest((select last_value from ostinato_data.schedule_id_seq),
-           (select max(s.id) from ostinato_data.schedule s where s.tenant_id = %(tenant)s))),
-       setval('ostinato_data.lease_token_seq', greatest((select last_value from ostinato_data.lease_token_seq),
-           (select max(l.token) from ostinato_data.lease l where l.tenant_id = %(tenant)s))),
-       setval('ostinato_data.idempotency_token_seq',
-           greatest((select last_value from ostinato_data.idempotency_token_seq),
-           (select max(k.token) from ostinato_data.idempotency k where k.tenant_id = %(tenant)s)));
+-- Numbers that were drawn there are not drawn here. What a sequence draws keeps its remainder: so cells differ.
+select setval(s.seq, s.last_value + greatest(0, ceil((m.top - s.last_value)::numeric / s.step))::bigint * s.step)
+from (values ('ostinato_data.job_id_seq'::regclass), ('ostinato_data.audit_id_seq'),
+             ('ostinato_data.schedule_id_seq'), ('ostinato_data.lease_token_seq'),
+             ('ostinato_data.idempotency_token_seq')) q (seq)
+join lateral (select q.seq, coalesce(pg_catalog.pg_sequence_last_value(q.seq), c.seqstart) as last_value,
+                     c.seqincrement as step
+              from pg_catalog.pg_sequence c where c.seqrelid = q.seq) s on true
+cross join lateral (select case q.seq
+    when 'ostinato_data.job_id_seq'::regclass then (select max(i.id %% 10000000000) from (
+        select j.id from ostinato_data.job j where j.tenant_id = %(tenant)s
+        union all select e.id from ostinato_data.event e where e.tenant_id = %(tenant)s
+        union all select t.id from ostinato_data.transition t where t.tenant_id = %(tenant)s
+        union all select a.id from ostinato_data.webhook_attempt a where a.tenant_id = %(tenant)s) i)
+    when 'ostinato_data.audit_id_seq'::regclass
+        then (select max(a.id %% 10000000000) from ostinato_data.audit_entry a where a.tenant_id = %(tenant)s)
+    when 'ostinato_data.schedule_id_seq'::regclass
+        then (select max(s.id) from ostinato_data.schedule s where s.tenant_id = %(tenant)s)
+    when 'ostinato_data.lease_token_seq'::regclass
+        then (select max(l.token) from ostinato_data.lease l where l.tenant_id = %(tenant)s)
+    else (select max(k.token) from ostinato_data.idempotency k where k.tenant_id = %(tenant)s) end as top) m
+where m.top > s.last_value;
 
 -- name: identities
 -- The columns that a sequence of their own numbers.
@@ -163,6 +184,60 @@ where a.attidentity <> '' and n.nspname = any (%(schemas)s) and not c.relisparti
 
 -- name: pass_identity
 -- As pass_ids, for one such column.
-select setval(pg_catalog.pg_get_serial_sequence({name}, {text}),
-              greatest((select max({column}) from {table}),
-                       nextval(pg_catalog.pg_get_serial_sequence({name}, {text}))));
+select setval(q.seq, q.last_value + ceil((m.top - q.last_value)::numeric / q.step)::bigint * q.step)
+from (select c.seqrelid::regclass as seq, c.seqincrement as step,
+             coalesce(pg_catalog.pg_sequence_last_value(c.seqrelid), c.seqstart) as last_value
+      from pg_catalog.pg_sequence c
+      where c.seqrelid = pg_catalog.pg_get_serial_sequence({name}, {text})::regclass) q
+cross join (select max({column}) as top from {table}) m
+where m.top > q.last_value;
+
+-- name: arrive
+-- The tenant is here from this transaction on, if this move still is.
+select ostinato.arrive(%(tenant)s, %(move)s);
+
+-- name: remove_rows
+-- Removes the rows of the tenant, of a table that names it.
+delete from {table} t where t.tenant_id = {tenant};
+
+-- name: remove_of_jobs
+-- Removes the rows of its jobs, of a table that names only those.
+delete from {table} t where exists (
+    select from ostinato_data.job j where j.id = t.job_id and j.tenant_id = {tenant});
+
+-- name: remove_linked
+-- Removes the rows that point to its rows in another table.
+delete from {table} t where exists (
+    select from {other} o where o.tenant_id = {tenant} and ({others}) = ({ours}));
+
+-- name: make_secret
+-- Draws the engine's, if it was not drawn yet.
+select ostinato_internal.make_subject_secret() where not exists (select from ostinato_data.subject_secret);
+
+-- name: read_secret
+-- What an installation keys its hashes with.
+copy {table} to stdout;
+
+-- name: clear_secret
+-- Makes room for that of another.
+delete from {table};
+
+-- name: write_secret
+-- Takes it over.
+copy {table} from stdin;
+
+-- name: is_used
+-- Whether anything was hashed or stored for a tenant yet.
+select exists (select from ostinato_data.job) or exists (select from ostinato_data.event);
+
+-- name: sequences
+-- Every sequence whose numbers are ids of rows: those of the schemas, but the one that events queue by.
+select n.nspname::text, c.relname::text, s.seqincrement::bigint,
+       coalesce(pg_catalog.pg_sequence_last_value(c.oid), s.seqstart)::bigint, s.seqmin::bigint
+from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+join pg_catalog.pg_sequence s on s.seqrelid = c.oid
+where c.relkind = 'S' and n.nspname = any (%(schemas)s) and c.relname <> 'event_seq' order by 1, 2;
+
+-- name: step
+-- Lets a sequence draw every so manieth number, from one on.
+alter sequence {sequence} increment by {step} start with {first} restart with {first};

@@ -26,6 +26,7 @@ CONNECT_SECONDS = 4.0
 PUBLISH_SECONDS = 10.0
 CLOSE_SECONDS = 3.0
 ERROR_LENGTH = 300
+UNREADABLE = "an address that cannot be read"
 
 
 class Publisher(Protocol):
@@ -111,7 +112,17 @@ def refused(kind: str, where: str, why: object) -> InvalidInput:
 
 def place(url: str) -> str:
     """Return where a broker is, without names and passwords."""
-    return urlsplit(url).netloc.rpartition("@")[2]
+    parts = url.split(",") if url.count("://") > 1 else [url]
+    return ",".join(map(_place, parts))
+
+
+def _place(url: str) -> str:
+    try:
+        netloc = urlsplit(url).netloc
+    except ValueError:
+        return UNREADABLE
+    # A password with a slash or a hash that is not encoded ends the part before the path, and would stand as the host.
+    return netloc.rpartition("@")[2] if netloc.count("@") == url.count("@") else UNREADABLE
 
 
 def url_of(kind: str, settings: Settings) -> str:

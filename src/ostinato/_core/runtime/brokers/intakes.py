@@ -55,6 +55,8 @@ KEPT_BYTES = 65_536
 """Of a message that cannot be read so many bytes are kept."""
 LONGEST_MEMORY = 31_622_400.0
 """A key is remembered for a leap year at most (`idempotency.sql`)."""
+LARGEST_READ = 6 * MAX_ARGS_BYTES
+"""A larger message fits into no job, however its letters are escaped: it is not even read."""
 NOBODY = "default"
 """The tenant of a message that does not say whose it is, and cannot be read."""
 
@@ -219,6 +221,8 @@ class Taking:
         return read.outcome
 
     def _read(self, raw: Received) -> "_Read":
+        if len(raw.body) > LARGEST_READ:
+            return self._poison(raw, "the message is larger than what a job can hold")
         try:
             message = cloudevents.parse(raw.body, raw.headers, raw.content_type, encoded=raw.encoded)
             args = dump_args({"message": _plain(message)}, MAX_ARGS_BYTES)

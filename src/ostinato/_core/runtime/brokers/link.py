@@ -64,7 +64,7 @@ class Link:
             raise
 
     def is_to_be_noted(self) -> bool:
-        """Whether a fault is to be noted in the database: an outage is, about once a minute."""
+        """Return whether a fault is to be noted in the database: an outage is, about once a minute."""
         now = asyncio.get_running_loop().time()
         due = now >= self._noted + NOTE_SECONDS
         self._noted = now if due else self._noted

@@ -12,7 +12,7 @@ calls it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
@@ -26,9 +26,10 @@ from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.brokers import relays
 from ostinato._core.runtime.brokers.broker import Address, Sourced
 from ostinato._core.runtime.brokers.intakes import Intake, MessageArguments, delivering
-from ostinato._core.runtime.handlers.declared import Times, declared
+from ostinato._core.runtime.handlers.batches import Batch
+from ostinato._core.runtime.handlers.declared import Declared, Times, declared
 from ostinato._core.runtime.handlers.events import Envelope, EventArguments, EventKind, Subscriber, Types
-from ostinato._core.runtime.handlers.kinds import Given, JobKind, Upgrade, name_of, named_values
+from ostinato._core.runtime.handlers.kinds import Given, JobKind, name_of, named_values
 from ostinato._core.runtime.named import named
 
 P = ParamSpec("P")
@@ -151,42 +152,31 @@ class App:
         self._schedules[made.name] = made
         return made
 
+    @overload
+    def job(self, **options: Unpack[Declared]) -> Callable[[Callable[Concatenate[Any, P], Any]], JobKind[P]]: ...
+
+    @overload
     def job(
-        self,
-        *,
-        name: str | None = None,
-        queue: str = "default",
-        priority: int = 0,
-        retry: Retry | None = None,
-        timeout: float | None = None,
-        open: bool = False,  # noqa: A002 - the word for it everywhere else
-        aliases: Iterable[str] = (),
-        version: int = 1,
-        upgrade: Upgrade | None = None,
-    ) -> Callable[[Callable[Concatenate[Any, P], Any]], JobKind[P]]:
+        self, *, batch: int, **options: Unpack[Declared]
+    ) -> Callable[[Callable[[Batch[Any]], Any]], JobKind[...]]: ...
+
+    def job(
+        self, *, batch: int | None = None, **options: Unpack[Declared]
+    ) -> Callable[[Callable[..., Any]], JobKind[Any]]:
         """Make a function a kind of job, named `<app>.<function>` unless `name` says otherwise.
 
-        Lower `priority` runs first. `timeout` in seconds ends a handler that takes longer, as a
-        failed attempt. A tenant may start jobs of a kind only if it is `open`: by `POST /jobs`, a
-        schedule or plain SQL, with whatever arguments the handler takes, for itself. `aliases` are the
-        names that it had before: their jobs run here. When its arguments change so that those of
-        waiting jobs do not fit, give it the next `version`, and an `upgrade` that turns older ones
-        into today's.
+        It goes into `queue`, and is tried again as `retry` says. Lower `priority` runs first. `timeout` in
+        seconds ends a handler that takes longer, as a failed attempt. A tenant may start jobs of a kind only
+        if it is `open`: by `POST /jobs`, a schedule or plain SQL, with whatever arguments the handler takes,
+        for itself. `aliases` are the names that it had before: their jobs run here. When its arguments change
+        so that those of waiting jobs do not fit, give it the next `version`, and an `upgrade` that turns older
+        ones into today's. With `batch`, the handler gets up to so many jobs at once, as a `Batch`.
         """
 
-        def decorate(handler: Callable[Concatenate[Any, P], Any]) -> JobKind[P]:
-            kind: JobKind[P] = JobKind(
-                name=name or f"{self.name}.{name_of(handler)}",
-                handler=handler,
-                queue=queue,
-                priority=priority,
-                retry=retry or Retry(),
-                timeout=timeout,
-                open=open,
-                aliases=tuple(aliases),
-                version=version,
-                upgrade=upgrade,
-            )
+        def decorate(handler: Callable[..., Any]) -> JobKind[Any]:
+            chosen: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
+            named_so = chosen.pop("name", None) or f"{self.name}.{name_of(handler)}"
+            kind: JobKind[Any] = JobKind(named_so, handler, batch=batch, **chosen)
             kind.reporters = self._reporters
             for each in (kind.name, *kind.aliases):
                 if each in self._kinds or each in self._aliases:

@@ -311,15 +311,17 @@ class SyncContext(SyncParent):
         """Open a transaction that ends the job, as `Context.transaction`; `result` is asked for last."""
         ctx = self._ctx
         self._set_apart()
+        completed = False  # nor is it, if the handler rolls back on purpose
         with ctx._services.transaction_in_thread(statement_seconds) as conn:  # noqa: SLF001
             ctx._ending = ctx._open = conn  # noqa: SLF001
             try:
                 yield conn
                 ctx._check_steps()  # noqa: SLF001
                 claims.complete_one_now(conn, ctx.job, dump_result(result() if result else None), ctx.milliseconds())
+                completed = True
             finally:
                 ctx._ending = ctx._open = None  # noqa: SLF001
-        ctx.settled = True
+        ctx.settled = completed
 
     def step(self, name: str, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function once and for all attempts, as `Context.step` does; it runs in this thread."""

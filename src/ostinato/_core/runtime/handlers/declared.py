@@ -1,13 +1,14 @@
 """An app declares schedules in its code; workers write them to the database."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import Any, TypedDict
 
+from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine.schedules import CatchUp, Gap, Overlap, Schedule, Weekday
-from ostinato._core.runtime.handlers.kinds import JobKind
+from ostinato._core.runtime.handlers.kinds import JobKind, Upgrade
 
 
 class Times(TypedDict, total=False):
@@ -30,6 +31,20 @@ class Times(TypedDict, total=False):
     jitter: timedelta
     starts_at: datetime
     ends_at: datetime
+
+
+class Declared(TypedDict, total=False):
+    """How a kind of job is declared: the options of `App.job`."""
+
+    name: str | None
+    queue: str
+    priority: int
+    retry: Retry | None
+    timeout: float | None
+    open: bool
+    aliases: Iterable[str]
+    version: int
+    upgrade: Upgrade | None
 
 
 def declared(owner: str, kind: JobKind[Any], name: str, args: Mapping[str, object], times: Times) -> Schedule:

@@ -24,6 +24,7 @@ from ostinato._core.db.foreign import SyncTarget, Target, connection_of, sync_co
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine import clock, jobs
 from ostinato._core.engine.jobs import MAX_ARGS_BYTES, LimitScope, NewJob, Unique
+from ostinato._core.runtime.handlers.batches import described, item_of
 from ostinato._core.runtime.handlers.structs import storable_hint
 
 __all__ = ["MAX_ARGS_BYTES", "Arguments", "Handler", "JobKind", "Options", "Upgrade", "new_job"]
@@ -226,6 +227,9 @@ class JobKind(Generic[P]):
     """The names that it had before: jobs of these names, and callers who still use them, reach this handler."""
     version: int = 1
     upgrade: Upgrade | None = field(default=None, repr=False)
+    batch: int | None = None
+    """How many of its jobs one call of the handler works on at the most (`batches`)."""
+    item: type[Any] | None = field(init=False, default=None, repr=False)
     arguments: Arguments = field(init=False, repr=False)
     is_async: bool = field(init=False, repr=False)
     is_event: bool = field(init=False, default=False, repr=False)
@@ -244,7 +248,11 @@ class JobKind(Generic[P]):
                 f"priority of {self.name} must be from -32768 to 32767, got {self.priority}",
                 hint="Lower runs first; 0 is usual.",
             )
-        self.arguments = Arguments(self.name, self.handler, self.version, self.upgrade)
+        taking = self.handler
+        if self.batch is not None:
+            self.item = item_of(self.name, self.handler, self.batch)
+            taking = described(self.item)
+        self.arguments = Arguments(self.name, taking, self.version, self.upgrade)
         self.aliases = tuple(self.aliases)
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.handler))
 

@@ -34,6 +34,9 @@ class Services(Protocol):
     def transaction(self, statement_seconds: Limit = None) -> AsyncTransaction:
         """Open a transaction on a connection of the worker's pool."""
 
+    def connection(self) -> AsyncTransaction:
+        """Lend a connection of the worker's pool, for single statements that commit by themselves."""
+
     def transaction_in_thread(self, statement_seconds: Limit = None) -> ThreadTransaction:
         """Open a transaction for a plain function, on a connection of its own."""
 

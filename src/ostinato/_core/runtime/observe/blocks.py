@@ -126,7 +126,7 @@ class Note:
     kind: ClassVar[str] = "note"
     title: str
     text: str
-    tone: Literal["info", "warn", "bad"] = "info"
+    tone: Literal["info", "ok", "warn", "bad"] = "info"
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,8 @@ class Panel:
     """Whether a page is offered beside the first one; a page of one thing is reached by links only."""
     needs: Permission | None = None
     """Who may see it; None means everybody who may use the console."""
+    search: str = ""
+    """The field of its form by which the box on top of the console asks it; "" means that it is not asked."""
     verbs: Mapping[str, Verb] = field(default_factory=dict)
     files: Mapping[str, Callable[[Connection, Look], Awaitable[File]]] = field(default_factory=dict)
     items: Callable[[Connection, Look], Awaitable[Sequence[Item]]] | None = None

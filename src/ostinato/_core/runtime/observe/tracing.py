@@ -11,15 +11,15 @@ import hashlib
 import random
 import re
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
 from typing import Any
 
 from ostinato._core.base.errors import NotConfigured
 from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.worker.execute import Failed, Verdict, execute
+from ostinato._core.runtime.worker.threads import Threads
 
-Execute = Callable[[JobKind[Any], Context, Executor, random.Random], Awaitable[Verdict]]
+Execute = Callable[[JobKind[Any], Context, Threads, random.Random], Awaitable[Verdict]]
 
 SAMPLED = 1
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
@@ -60,7 +60,7 @@ def _traced() -> Execute:
         ) from None
     tracer = trace.get_tracer("ostinato")
 
-    async def run(kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random) -> Verdict:
+    async def run(kind: JobKind[Any], ctx: Context, threads: Threads, rng: random.Random) -> Verdict:
         job = ctx.job
         correlation_id = job.correlation_id or f"job-{job.id}"
         ids = _parent(job.traceparent) or (trace_id(correlation_id), _number(f"{correlation_id}/root", 8), SAMPLED)

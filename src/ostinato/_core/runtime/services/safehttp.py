@@ -3,8 +3,9 @@
 The host is looked up once, every address that it has is checked, and the connection goes to a
 checked address, with the host's own name in the request and in the check of its certificate: a
 later answer of the name server changes nothing. There are no redirects, no proxies of the
-environment, no cookies, no reuse of connections. The whole exchange has one time limit, and a
-bounded number of bytes of the answer is read, counted after decompression, against bombs.
+environment, no cookies. Connections are kept for the same host at the same checked address only
+(`kept.py`). The whole exchange has one time limit, and a bounded number of bytes of the answer is
+read, counted after decompression, against bombs.
 """
 
 import asyncio
@@ -12,15 +13,16 @@ import socket
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cache
-from typing import cast
 
 import httpx
 
 from ostinato._core.base.errors import NoAnswer
 from ostinato._core.base.safeurl import Allowed, Target, check_address, parse
+from ostinato._core.runtime.services.kept import Kept
 
 ANSWER_BYTES = 65_536
 SECONDS = 5.0
@@ -62,25 +64,31 @@ async def post(
     answer_bytes: int = ANSWER_BYTES,
     resolver: Resolver | None = None,
     tls: ssl.SSLContext | None = None,
+    kept: Kept | None = None,
 ) -> Answer:
     """Send a body and return the start of the answer, whatever its status.
 
-    Raises `UnsafeAddress` before anything is sent, and `NoAnswer` when there is no answer.
+    Raises `UnsafeAddress` before anything is sent, and `NoAnswer` when there is no answer. Without `kept`
+    the connection is closed afterwards.
     """
     started = time.perf_counter()
+    connections = kept or Kept()
     try:
         async with asyncio.timeout(seconds):
             target = parse(url, allowed)
             addresses = await _addresses(target, allowed, resolver or system_resolver)
-            response = await _send(target, addresses, body, headers, tls or _trusted())
-            try:
-                read, cut = await _read(response, answer_bytes)
-            finally:
-                await response.aclose()
+            response, read, cut = await _first(
+                addresses,
+                lambda address: connections.send(target, address, body, headers, tls or _trusted()),
+                answer_bytes,
+            )
     except TimeoutError:
         raise NoAnswer(f"no answer within {seconds:g} s", outcome="timeout") from None
     except (httpx.HTTPError, OSError) as error:
         raise _no_answer(error) from error
+    finally:
+        if kept is None:
+            await connections.aclose()
     passed = int((time.perf_counter() - started) * 1000)
     return Answer(response.status_code, response.headers, read, cut, passed)
 
@@ -99,55 +107,19 @@ async def _addresses(target: Target, allowed: Allowed, resolver: Resolver) -> li
     return [str(check_address(target, address, allowed)) for address in found][:MOST_ADDRESSES]
 
 
-async def _send(
-    target: Target, addresses: Sequence[str], body: bytes, headers: Mapping[str, str], tls: ssl.SSLContext
-) -> httpx.Response:
-    """Send it to the first address that takes the connection."""
+async def _first(
+    addresses: Sequence[str], send: Callable[[str], AbstractAsyncContextManager[httpx.Response]], most: int
+) -> tuple[httpx.Response, bytes, bool]:
+    """Send to the first address that takes the connection; returns the answer and its start, as `_read` does."""
     for address in addresses[:-1]:
         try:
-            return await _send_to(target, address, body, headers, tls)
+            async with send(address) as response:
+                return response, *await _read(response, most)
         except httpx.ConnectError as error:
             if _is_tls(error):
                 raise
-    return await _send_to(target, addresses[-1], body, headers, tls)
-
-
-async def _send_to(
-    target: Target, address: str, body: bytes, headers: Mapping[str, str], tls: ssl.SSLContext
-) -> httpx.Response:
-    # A transport of its own for each request: connections are pooled by address, and two hosts at
-    # one address must not share one. The transport alone follows no redirect and logs no URL.
-    transport = httpx.AsyncHTTPTransport(verify=tls, trust_env=False)
-    request = httpx.Request(
-        "POST",
-        httpx.URL(scheme=target.scheme, host=address, port=target.port, raw_path=target.path.encode("ascii")),
-        headers={**headers, "host": target.authority, "accept-encoding": "identity", "connection": "close"},
-        content=body,
-        # The time limit is around all of it.
-        extensions={} if target.address is not None else {"sni_hostname": target.host},
-    )
-    try:
-        response = await transport.handle_async_request(request)
-    except BaseException:
-        await transport.aclose()
-        raise
-    response.stream = _Closing(cast("httpx.AsyncByteStream", response.stream), transport)
-    return response
-
-
-class _Closing(httpx.AsyncByteStream):
-    """The body of an answer, whose transport goes with it."""
-
-    def __init__(self, stream: httpx.AsyncByteStream, transport: httpx.AsyncHTTPTransport) -> None:
-        self._stream = stream
-        self._transport = transport
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._stream.__aiter__()
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-        await self._transport.aclose()
+    async with send(addresses[-1]) as response:
+        return response, *await _read(response, most)
 
 
 async def _read(response: httpx.Response, most: int) -> tuple[bytes, bool]:

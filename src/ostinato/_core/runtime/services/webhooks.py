@@ -3,8 +3,8 @@
     Worker([my_app], …)                              every worker delivers, without any set-up
     await engine.run_until_idle(webhooks.app())      in a test
 
-A delivery starts (what to send, and where), sends, and settles: delivered in the transaction that
-completes the job, not delivered in one that is fenced by it. So a late worker changes nothing, and
+A delivery starts (what to send, and where), sends, and settles: delivered in the statement that
+completes the job, not delivered in a transaction that is fenced by it. So a late worker changes nothing, and
 a message that was sent and not settled is sent again, with the same id and the same bytes. What
 an answer means is decided in `judge`, what comes next in `sql/functions/webhooks.sql`.
 """
@@ -12,7 +12,8 @@ an answer means is decided in `judge`, what comes next in `sql/functions/webhook
 import random
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from ostinato._core.base.errors import (
     CommitUnknown,
     DatabaseUnavailable,
     InvalidInput,
+    LeaseLost,
     NoAnswer,
     RetryAfter,
     SecretKeyMissing,
@@ -48,6 +50,7 @@ from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.outcomes import Snooze
 
 if TYPE_CHECKING:
+    from ostinato._core.runtime.services.kept import Kept
     from ostinato._core.runtime.services.safehttp import Answer, Resolver
 
 QUEUE = "webhooks"
@@ -101,12 +104,12 @@ class Sender:
         self._resolver = resolver
         self._tls = tls
 
-    async def send(self, sending: Sending, vault: Vault) -> Met:
+    async def send(self, sending: Sending, vault: Vault, kept: "Kept | None" = None) -> Met:
         """Send a message and return the result; the other side cannot make it raise."""
         secrets = open_secrets(vault, sending.endpoint_id, sending.secrets)
         started = time.perf_counter()
         try:
-            answer = await self._post(sending, secrets)
+            answer = await self._post(sending, secrets, kept)
             met = judge(answer, sending.sent_at, hidden=tuple(sending.headers.values()))
         except UnsafeAddress as error:
             met = Met("refused", error=error.message)
@@ -118,7 +121,7 @@ class Sender:
             self._recorder.observe(WEBHOOK_SECONDS, seconds)
         return Met(met.outcome, met.status, int(1000 * seconds), met.answer, met.error, met.retry_after)
 
-    async def _post(self, sending: Sending, secrets: Sequence[str]) -> "Answer":
+    async def _post(self, sending: Sending, secrets: Sequence[str], kept: "Kept | None") -> "Answer":
         # Importing the HTTP client takes long: only a process that sends something waits for it.
         from ostinato._core.runtime.services.safehttp import post  # noqa: PLC0415
 
@@ -133,7 +136,20 @@ class Sender:
             seconds=sending.timeout_seconds,
             resolver=self._resolver,
             tls=self._tls,
+            kept=kept,
         )
+
+
+@asynccontextmanager
+async def connections() -> "AsyncIterator[Kept]":
+    """Keep connections to receivers for as long as a worker lives."""
+    from ostinato._core.runtime.services.kept import Kept  # noqa: PLC0415 - as above
+
+    kept = Kept()
+    try:
+        yield kept
+    finally:
+        await kept.aclose()
 
 
 def judge(answer: "Answer", now: datetime, hidden: tuple[str, ...] = ()) -> Met:
@@ -199,11 +215,11 @@ async def probe(
 
 async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Random) -> None:
     job = ctx.job
-    async with ctx._services.transaction() as conn:  # noqa: SLF001  # this is the engine's own
+    async with ctx._services.connection() as conn:  # noqa: SLF001  # this is the engine's own
         sending = await webhook_deliveries.start(conn, delivery, job.id)
     if sending.verdict != "send":
         return
-    met = await sender.send(sending, ctx.vault)
+    met = await sender.send(sending, ctx.vault, await ctx.shared(connections))
     delay = None if met.outcome == "delivered" else _delay(ctx, sending, met, rng)
     verdict = await _settled(ctx, delivery, met, delay)
     if verdict == "delivered":
@@ -219,20 +235,43 @@ async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Rand
 
 
 async def _settled(ctx: Context, delivery: int, met: Met, delay: float | None) -> str:
-    """Settle, and retry on conflicts, so that a sent message is not sent again."""
+    """Settle, and retry on trouble of the database, so that a sent message is not sent again."""
+    unsure = False
     for last_time in (False, False, True):
         try:
             if met.outcome == "delivered":
-                async with ctx.transaction() as conn:
-                    return await _settle(conn, delivery, ctx.job.id, met, None)
+                return await _completed(ctx, delivery, met)
             async with ctx._services.transaction() as conn:  # noqa: SLF001  # as above
                 verdict = await _settle(conn, delivery, ctx.job.id, met, delay)
                 await ctx.fence(conn)  # last: rows of webhooks are locked before claims
                 return verdict
-        except DatabaseUnavailable:
-            if last_time:
+        except LeaseLost:
+            if not unsure:
+                raise
+            ctx.settled = True  # the statement without an answer took effect: nothing is left to write
+            return "delivered"
+        except (CommitUnknown, DatabaseUnavailable) as error:
+            unsure = unsure or isinstance(error, CommitUnknown)
+            if last_time or (unsure and met.outcome != "delivered"):
                 raise
     raise AssertionError("unreachable")
+
+
+async def _completed(ctx: Context, delivery: int, met: Met) -> str:
+    """Settle what was delivered and complete the job, in one statement."""
+    await ctx.set_apart()
+    async with ctx._services.connection() as conn:  # noqa: SLF001  # as above
+        verdict = await webhook_deliveries.complete(
+            conn,
+            delivery,
+            ctx.job,
+            status=met.status,
+            duration_ms=met.milliseconds,
+            answer=met.answer,
+            job_ms=ctx.milliseconds(),
+        )
+    ctx.settled = True
+    return verdict
 
 
 async def _settle(conn: AsyncConnection[Any], delivery: int, job_id: int, met: Met, delay: float | None) -> str:

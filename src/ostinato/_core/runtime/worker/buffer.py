@@ -44,10 +44,19 @@ class Suspect:
 class Buffer:
     """Holds claimed jobs until a lane takes them."""
 
-    def __init__(self, marker: Marker, *, connections: Callable[[], int], on_ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        marker: Marker,
+        *,
+        connections: Callable[[], int],
+        behind: Callable[[list[Job]], list[Job]],
+        on_ready: Callable[[Iterable[Job]], None],
+    ) -> None:
         self._marker = marker
         self._connections = connections
         """How many more jobs may start that use a connection."""
+        self._behind = behind
+        """Those behind some jobs that are to start soon: they are marked in the same round."""
         self._on_ready = on_ready
         self._ready: deque[Job] = deque()
         self._ahead: deque[Job] = deque()
@@ -125,8 +134,9 @@ class Buffer:
         elif self._ahead and not self._marking and len(self._ready) * 2 < wanted:
             count = min(wanted - len(self._ready), len(self._ahead))
             self._marking = [self._ahead.popleft() for _ in range(count)]
-            marked = self._marker.begin(self._marking)
-            marked.add_done_callback(partial(self._begun, self._marking))
+            behind = self._behind(self._marking)
+            marked = self._marker.begin([*self._marking, *behind])
+            marked.add_done_callback(partial(self._begun, self._marking, behind))
 
     def take(self, *, suspect: bool = True) -> list[Job]:
         """Take everything out, to give it back."""
@@ -143,13 +153,13 @@ class Buffer:
         if suspect:
             self._suspect = None
 
-    def _begun(self, jobs: list[Job], marked: "asyncio.Future[set[int]]") -> None:
+    def _begun(self, jobs: list[Job], behind: list[Job], marked: "asyncio.Future[set[int]]") -> None:
         if jobs is not self._marking or marked.cancelled():
             return  # given back meanwhile
         refused = marked.result()
         self._marking = []
         self._ready.extend(job for job in jobs if job.id not in refused)
-        self._on_ready()
+        self._on_ready(job for job in behind if job.id not in refused)
 
     def _tend_suspect(self, suspect: Suspect, running: int, now: float) -> None:
         if suspect.asked or (running and now - suspect.since < QUIET_SECONDS):
@@ -164,7 +174,7 @@ class Buffer:
         suspect.marked = True
         if suspect.job.id in marked.result():
             self._suspect = None
-        self._on_ready()
+        self._on_ready(())
 
     def _pop_suspect(self) -> Job | None:
         suspect = self._suspect

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from psycopg import AsyncConnection
 
+from ostinato._core.base.release import own_release
 from ostinato._core.db.migrate import check_contract
 from ostinato._core.engine import queues as engine_queues
 from ostinato._core.engine import workers
@@ -31,6 +32,7 @@ async def enrol(
     queues: Sequence[str],
     kinds: Sequence[str],
     expiry_seconds: float,
+    places: int | None = None,
 ) -> UUID:
     """Declare what a worker's apps have, and register it for these queues and kinds.
 
@@ -42,7 +44,7 @@ async def enrol(
     for queue in (queue for app in apps for queue in app.queues):
         await engine_queues.configure(conn, queue)
     await declare(conn, apps)
-    return await workers.register(conn, name, queues, kinds, expiry_seconds)
+    return await workers.register(conn, name, queues, kinds, expiry_seconds, release=own_release(), places=places)
 
 
 async def declare_kinds(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:

@@ -9,7 +9,6 @@ import contextvars
 import json
 import random
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, assert_never
@@ -23,11 +22,13 @@ from ostinato._core.base.vault import SHOWN, is_sealed
 from ostinato._core.db.sqlstate import is_databases_fault
 from ostinato._core.engine.claims import Failure, Job
 from ostinato._core.engine.secrets import args_purpose
+from ostinato._core.runtime.handlers import batches
 from ostinato._core.runtime.handlers.context import Context, SyncContext
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
 from ostinato._core.runtime.handlers.results import dump_result
 from ostinato._core.runtime.handlers.steps import Joining, Slept, Waiting
+from ostinato._core.runtime.worker.threads import Threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ PLAIN_SUCCESS = Completed(None)
 REASON_LENGTH = 1000
 
 
-async def execute(kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random) -> Verdict:
+async def execute(kind: JobKind[Any], ctx: Context, threads: Threads, rng: random.Random) -> Verdict:
     """Run the handler, in the flow of its job, and return the verdict.
 
     Never raises; a cancellation of the lane is part of the verdict.
@@ -97,7 +98,9 @@ async def execute(kind: JobKind[Any], ctx: Context, threads: Executor, rng: rand
     token = enter(ctx)
     try:
         arguments = kind.arguments.load(_opened(kind, ctx) if kind.arguments.secrets else ctx.job.args)
-        if kind.is_async:
+        if kind.batch is not None:
+            outcome = await batches.run(kind, ctx, arguments)
+        elif kind.is_async:
             outcome = await kind.handler(ctx, **arguments)
         else:
             outcome = await _in_thread(kind, ctx, arguments, threads)
@@ -228,7 +231,7 @@ def _handlers_part(trace: TracebackType | None) -> TracebackType | None:
     return trace.tb_next if trace is not None and ours and trace.tb_next else trace
 
 
-async def _in_thread(kind: JobKind[Any], ctx: Context, arguments: dict[str, Any], threads: Executor) -> object:
+async def _in_thread(kind: JobKind[Any], ctx: Context, arguments: dict[str, Any], threads: Threads) -> object:
     context = contextvars.copy_context()
     loop = asyncio.get_running_loop()
 
@@ -240,7 +243,7 @@ async def _in_thread(kind: JobKind[Any], ctx: Context, arguments: dict[str, Any]
             raise RuntimeError(f"the handler raised {type(error).__name__}") from error
 
     try:
-        return await loop.run_in_executor(threads, call)
+        return await threads.run(call)
     except asyncio.CancelledError:
         ctx.log.warning("thread_left_running", reason=ctx.interrupted)
         raise

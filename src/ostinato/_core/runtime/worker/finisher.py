@@ -222,7 +222,8 @@ class Finisher:
             recorder.add(JOBS_FINISHED, kind, outcome, by=count)
         for job, _, seconds in group:
             recorder.observe(JOB_RUN_SECONDS, seconds, job.kind)
-            recorder.observe(START_LATENCY_SECONDS, job.waited, job.queue)
+            if job.attempt == 1:
+                recorder.observe(START_LATENCY_SECONDS, job.waited, job.queue)
         if self._tally is not None:
             self._tally.add(((job, seconds, _is_dead(verdict)) for job, verdict, seconds in group), outcome)
 

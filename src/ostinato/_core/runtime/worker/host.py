@@ -15,6 +15,7 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.idle import limit_idle, limit_idle_now
+from ostinato._core.db.limit import limited
 from ostinato._core.db.pool import Pool, transaction
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.jobs import added_queues
@@ -71,6 +72,17 @@ class WorkerHost:
             added_queues.reset(token)
         for queue in added:
             self._hear(queue)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """Lend a connection for handlers, for single statements."""
+        await self.slots.take()
+        try:
+            async with self._pool.connection() as conn:
+                with limited(conn, self.settings.statement_seconds):
+                    yield conn
+        finally:
+            self.slots.give_back()
 
     @contextmanager
     def transaction_in_thread(self, statement_seconds: float | None = None) -> Iterator[psycopg.Connection[Any]]:

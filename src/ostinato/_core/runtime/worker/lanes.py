@@ -82,7 +82,7 @@ class Lanes:
         self._execute = execute
         self._rng = rng
         self._threads = Threads("ostinato-job")
-        self._buffer = Buffer(marker, connections=connections, on_ready=self.wake)
+        self._buffer = Buffer(marker, connections=connections, behind=self._soon_behind, on_ready=self._may_start)
         self._behind: dict[int, Follower] = {}
         """Jobs that wait for another one here, by the id of that one."""
         # By context, not by job: an attempt that was lost and does not stop may still be here when
@@ -223,6 +223,23 @@ class Lanes:
             ctx.interrupted = reason
             ctx.deadline = time.perf_counter() + self._grace_seconds
             task.cancel()
+
+    def _soon_behind(self, jobs: list[Job]) -> list[Job]:
+        """Return the jobs behind these that are to start within a moment, and may not yet."""
+        room = int(self._rate * SOON_SECONDS)
+        found: list[Job] = []
+        for job in jobs:
+            while len(found) < room and (follower := self._behind.get(job.id)) is not None and not follower.begun:
+                job = follower.job  # noqa: PLW2901 - along its line
+                found.append(job)
+        return found
+
+    def _may_start(self, followers: Iterable[Job]) -> None:
+        """Learn that jobs were marked: those behind others need no mark of their own any more."""
+        for job in followers:
+            if job.behind in self._behind:
+                self._behind[job.behind] = Follower(job, begun=True)
+        self.wake()
 
     def _wake_lanes(self) -> None:
         needed = self._buffer.startable()

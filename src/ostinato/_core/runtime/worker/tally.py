@@ -45,9 +45,10 @@ class Tally:
             row = self._rows.get(key)
             if row is None:
                 row = self._rows[key] = _empty(key)
-            row["first"] += job.attempt == 1
             row["run"] += seconds
-            row["latency"][bisect_left(BOUNDS, job.waited)] += 1
+            if job.attempt == 1:  # how long a retry or a snooze was asked to wait says nothing of the start
+                row["first"] += 1
+                row["latency"][bisect_left(BOUNDS, job.waited)] += 1
             if outcome == "done":
                 row["done"] += 1
             elif outcome == "failed":

@@ -332,6 +332,7 @@ class Worker:
                 queues=self.queues,
                 kinds=list(self.kinds),
                 expiry_seconds=self.settings.expiry_seconds,
+                places=self.settings.concurrency,
             )
             most = self._most_connections()
             if not self.settings.handler_connections:

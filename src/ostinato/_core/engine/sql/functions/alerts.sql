@@ -70,7 +70,8 @@ begin
 end
 $$;
 
--- Whether an alert is to be evaluated: not evaluated within `every`, before or (a clock was set back) after now.
+-- Returns whether an alert is to be evaluated: not evaluated within `every`, before or (a clock was set back) after
+-- now.
 create function ostinato_internal.is_alert_due(evaluated_at timestamptz, every interval, at timestamptz) returns boolean
 language sql immutable as $$
     select evaluated_at is null or evaluated_at <= at - every or evaluated_at >= at + every
@@ -126,7 +127,8 @@ $$;
 create function ostinato.fail_alerts(names text[], every interval, error text) returns setof ostinato_data.alert_change
 language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
     with failed as (
-        update alert a set evaluated_at = ostinato.now(), failures = a.failures + 1, error = left($3, 500)
+        update alert a set evaluated_at = ostinato.now(), failures = a.failures + 1,
+            error = left($3, ostinato_internal.longest_error())
         where a.name in (
             select d.name from alert d
             where d.name = any ($1) and ostinato_internal.is_alert_due(d.evaluated_at, $2, ostinato.now())
@@ -165,9 +167,9 @@ language sql security definer set search_path = ostinato_data, pg_catalog, pg_te
                               format('no answer within %s s', $3)) c
 $$;
 
--- Whether an alert may be measured with the rights of the owner: it is on a figure, or on a function that a migration
--- made as the owner and that only reads (stable). Workers declare alerts: a function that they name must not give them
--- the owner's hands.
+-- Returns whether an alert may be measured with the rights of the owner: it is on a figure, or on a function that a
+-- migration made as the owner and that only reads (stable). Workers declare alerts: a function that they name must not
+-- give them the owner's hands.
 create function ostinato_internal.is_watchable(name text) returns boolean language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select a.function is null or coalesce((
@@ -180,11 +182,12 @@ $$;
 -- Returns the alerts whose sources fail, and how often in a row: what ostinato.alert_source measures.
 create function ostinato.alert_failures() returns table (label text, value double precision) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select a.name, a.failures::double precision from alert a where a.failures > 0 order by a.name limit 1000
+    select a.name, a.failures::double precision from alert a where a.failures > 0 order by a.name
+    limit ostinato_internal.most_rows()
 $$;
 
--- What the source of an alert says now, as {label: value}; of a label that is returned more than once, the worst.
--- Values that are null or no number are none. `figures` is what observe() returned, for alerts on figures.
+-- Returns what the source of an alert says now, as {label: value}; of a label that is returned more than once, the
+-- worst. Values that are null or no number are none. `figures` is what observe() returned, for alerts on figures.
 create function ostinato_internal.alert_readings(declared ostinato_data.alert, figures jsonb) returns jsonb
 language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -203,10 +206,10 @@ begin
                        ' from (select * from %I.%I(%s) limit 1001) r (label, value)',
                        split_part(declared.function, '.', 1), split_part(declared.function, '.', 2), v_arguments)
                            into v_found;
-        if jsonb_array_length(v_found) > 1000 then
+        if jsonb_array_length(v_found) > ostinato_internal.most_rows() then
             raise exception using errcode = 'OS400',
                 message = format('%s returned more than 1000 rows', declared.function),
-                detail = json_build_object('function', declared.function, 'limit', 1000),
+                detail = json_build_object('function', declared.function, 'limit', ostinato_internal.most_rows()),
                 hint = 'Return only what is worth a look.';
         end if;
     end if;
@@ -222,7 +225,7 @@ begin
 end
 $$;
 
--- Whether a value lies on the bad side of a limit.
+-- Returns whether a value lies on the bad side of a limit.
 create function ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision)
 returns boolean
 language sql immutable as $$
@@ -275,20 +278,20 @@ begin
 end
 $$;
 
--- The worse of two values.
+-- Returns the worse of two values.
 create function ostinato_internal.worse(one double precision, other double precision, comparison text)
 returns double precision
 language sql immutable as $$
     select case comparison when '>' then greatest(one, other) else least(one, other) end
 $$;
 
--- A number as people read it.
+-- Returns a number as people read it.
 create function ostinato_internal.plain_number(value double precision) returns text language sql immutable as $$
     select case when value in ('infinity', '-infinity') then value::text
         else trim_scale(round(value::numeric, 3))::text end
 $$;
 
--- The message of an alert with everything filled in.
+-- Returns the message of an alert with everything filled in.
 create function ostinato_internal.alert_message(declared ostinato_data.alert, label text, value double precision)
 returns text
 language plpgsql immutable set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -376,7 +379,7 @@ language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
         'alert:' || $2.alert || ':' || $2.label, 1, $2.tenant_id, 'alert-' || $2.id, $3, 'ostinato')
 $$;
 
--- A number for JSON, which knows no infinity: null instead.
+-- Returns a number for JSON, which knows no infinity: null instead.
 create function ostinato_internal.json_number(value double precision) returns double precision
 language sql immutable as $$
     select case when value not in ('infinity', '-infinity', 'nan') then value end
@@ -424,7 +427,7 @@ begin
 end
 $$;
 
--- The declaration of an alert.
+-- Returns the declaration of an alert.
 create function ostinato_internal.find_alert(name text) returns ostinato_data.alert language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -484,7 +487,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from alert_firing f left join alert a on a.name = f.alert
     where ($1 is null or f.alert = $1) and ($2 is null or f.tenant_id = $2) and (not $3 or f.resolved_at is null)
       and ($3 or f.fired_at is not null) and ($4 is null or f.id < $4)
-    order by f.id desc limit least(greatest($5, 1), 1000)
+    order by f.id desc limit least(greatest($5, 1), ostinato_internal.most_rows())
 $$;
 
 -- Returns the alerts of the tenant of the transaction. For the role ostinato_tenant (see inspect.sql); errors of
@@ -494,7 +497,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.name, l.owner, l.severity, l.state, l.firing, l.since, l.source, l.parameters, l.labels, l.comparison,
            l.threshold, l.clears_at, l.for_seconds, l.clear_seconds, l.tenant_id, l.message, l.remedy, l.evaluated_at,
            l.failures, null::text, l.message_one, l.silenced_until
-    from ostinato.list_alerts(ostinato_internal.own_tenant()) l where ostinato_internal.own_tenant() <> '' limit 1000
+    from ostinato.list_alerts(ostinato_internal.own_tenant()) l where ostinato_internal.own_tenant() <> ''
+    limit ostinato_internal.most_rows()
 $$;
 
 -- Returns what fired for the tenant of the transaction.
@@ -510,7 +514,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.* from ostinato.list_firings($1, ostinato_internal.own_tenant(), $2, $3, $4) l order by l.id desc
 $$;
 
--- How many labels of each alert fire: a figure of observe().
+-- Returns how many labels of each alert fire: a figure of observe().
 create function ostinato_internal.count_firing() returns table (alert text, firing bigint) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select a.name, count(f.id) from alert a
@@ -524,7 +528,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     with gone as (
         delete from alert_firing f where f.id in (
             select o.id from alert_firing o where o.resolved_at < ostinato.now() - make_interval(days => $1)
-            order by o.resolved_at limit 1000 for update skip locked)
+            order by o.resolved_at limit ostinato_internal.most_rows() for update skip locked)
         returning 1)
     select count(*)::integer from gone
 $$;

@@ -30,7 +30,7 @@ $$;
 -- Refuses a reason that is empty or longer than a paragraph.
 create function ostinato_internal.check_reason(reason text) returns void language plpgsql immutable as $$
 begin
-    if length(reason) not between 1 and 1000 then
+    if length(reason) not between 1 and ostinato_internal.longest_text() then
         raise exception using errcode = 'OS400',
             message = format('a reason must be 1 to 1000 characters, got %s', length(reason)),
             detail = json_build_object('field', 'reason', 'length', length(reason)), hint = 'Say it shorter.';
@@ -38,7 +38,7 @@ begin
 end
 $$;
 
--- Who acts, as the audit names it.
+-- Returns who acts, as the audit names it.
 create function ostinato_internal.actor() returns text language sql stable as $$
     select coalesce(nullif(pg_catalog.current_setting('app.current_user_id', true), ''),
                     nullif(pg_catalog.current_setting('app.actor', true), ''), session_user)
@@ -77,7 +77,7 @@ begin
             tenant_id, verb, noun, target, ostinato_internal.actor(),
             case when v_user is not null then 'user' when v_said is not null then 'operator' else 'login' end,
             session_user, '', ostinato.correlation(null),
-            left(coalesce(nullif(current_setting('app.reason', true), ''), why), 1000),
+            left(coalesce(nullif(current_setting('app.reason', true), ''), why), ostinato_internal.longest_text()),
             nullif(job_ids[1:10000], '{}'), json_strip_nulls(filter), json_strip_nulls(detail));
 end
 $$;
@@ -91,7 +91,7 @@ create function ostinato.note_action(
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_name('verb', verb), ostinato_internal.check_name('noun', noun);
-    if octet_length(concat(filter, detail)) > 16384 or length(target) > 1000 then
+    if octet_length(concat(filter, detail)) > 16384 or length(target) > ostinato_internal.longest_text() then
         raise exception using errcode = 'OS400', message = format('the entry of %s %s is too large', verb, noun),
             detail = json_build_object('verb', verb, 'noun', noun),
             hint = 'A target has 1,000 characters at the most, filter and detail together 16 kB.';
@@ -100,8 +100,8 @@ begin
 end
 $$;
 
--- The ids of the newest entries before an id that match every filter (null = any). A target is a name, or the id of a
--- job (`of_job`): each has an index, and together they would have none.
+-- Returns the ids of the newest entries before an id that match every filter (null = any). A target is a name, or the
+-- id of a job (`of_job`): each has an index, and together they would have none.
 create function ostinato_internal.find_audit(
     by_actor text, of_verb text, of_target text, of_job bigint, since timestamptz, of_tenant text, before bigint,
     most integer
@@ -137,7 +137,7 @@ begin
 end
 $$;
 
--- The same of the tenant's entries. Under its policy the index by jobs could not lead: a policy is applied
+-- Returns the same of the tenant's entries. Under its policy the index by jobs could not lead: a policy is applied
 -- before every operator that might leak a row, as those of arrays might.
 create function ostinato_internal.own_found_audit(
     by_actor text, of_verb text, of_target text, of_job bigint, since timestamptz, before bigint, most integer
@@ -174,7 +174,7 @@ begin
 end
 $$;
 
--- The ids of the first actions on some jobs, and of those of a correlation id.
+-- Returns the ids of the first actions on some jobs, and of those of a correlation id.
 create function ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer)
 returns setof bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
@@ -191,14 +191,14 @@ begin
 end
 $$;
 
--- The same of the tenant's entries; see own_found_audit.
+-- Returns the same of the tenant's entries; see own_found_audit.
 create function ostinato_internal.own_found_actions(ids bigint[], correlation_id text, most integer)
 returns setof bigint language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato_internal.find_actions($1, $2, ostinato_internal.own_tenant(), $3)
 $$;
 
--- The actions of operators on some jobs, and those of a correlation id, as lines of the trail.
+-- Returns the actions of operators on some jobs, and those of a correlation id, as lines of the trail.
 create function ostinato_internal.trail_of_actions(ids bigint[], correlation_id text, most integer)
 returns setof ostinato_data.trail_line language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$

@@ -24,7 +24,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select exists (select from gone)
 $$;
 
--- The base backups that are known, the newest first.
+-- Returns the base backups that are known, the newest first.
 create function ostinato.list_backups(most integer default 100)
 returns table (label text, repository text, taken_at timestamptz, bytes bigint, verified_at timestamptz)
 language sql stable

@@ -16,7 +16,7 @@
 -- shows who did it. What a filter says about arguments is not in the audit: it may be personal.
 -- Lock order: the row of bulk, then as each verb (jobs.sql), then the claim of the bulk's own job (the fence).
 
--- The jobs of a batch.
+-- Returns the jobs of a batch.
 create function ostinato_internal.bulk_batch() returns integer language sql immutable parallel safe as 'select 500';
 
 -- So many refusals are listed.
@@ -25,8 +25,8 @@ create function ostinato_internal.refusal_cap() returns integer language sql imm
 -- So many matching jobs a preview counts.
 create function ostinato_internal.preview_cap() returns integer language sql immutable parallel safe as 'select 10000';
 
--- The states in which a verb finds its jobs: the one that is asked for, else those that it is for. A job that moves on
--- meanwhile (scheduled, ready, running) is met again in the next.
+-- Returns the states in which a verb finds its jobs: the one that is asked for, else those that it is for. A job that
+-- moves on meanwhile (scheduled, ready, running) is met again in the next.
 create function ostinato_internal.bulk_states(verb text, state text) returns text[] language plpgsql immutable as $$
 declare
     v_able constant text[] := case verb
@@ -46,7 +46,7 @@ begin
 end
 $$;
 
--- How many jobs a bulk action would meet, up to a cap (then `capped`), and the ids of five of them.
+-- Returns how many jobs a bulk action would meet, up to a cap (then `capped`), and the ids of five of them.
 create function ostinato_internal.preview_bulk(
     verb text, state text, f ostinato_data.job_filter, out matching bigint, out capped boolean, out samples bigint[]
 ) language plpgsql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -62,8 +62,8 @@ begin
         continue when f.signature is not null and v_state <> 'dead';
         select s.ids, s.next into v_page
         from ostinato_internal.search_jobs(
-            v_state, f, case when v_state = 'dead' then 0 else 9223372036854775807 end, (v_cap - matching)::integer,
-            v_state = 'dead') s;
+            v_state, f, case when v_state = 'dead' then 0 else ostinato_internal.last_id() end,
+            (v_cap - matching)::integer, v_state = 'dead') s;
         matching := matching + cardinality(v_page.ids);
         samples := (samples || v_page.ids)[:5];
         capped := capped or v_page.next is not null;  -- the cap is reached, or the search gave up
@@ -72,7 +72,7 @@ begin
 end
 $$;
 
--- As preview_bulk, of the jobs of the tenant.
+-- Returns the same as preview_bulk, of the jobs of the tenant.
 create function ostinato_internal.own_preview_bulk(
     verb text, state text, f ostinato_data.job_filter, out matching bigint, out capped boolean, out samples bigint[]
 ) language plpgsql stable security definer
@@ -84,7 +84,7 @@ begin
 end
 $$;
 
--- The tenant of a tenant's filter: its own; of another one it finds nothing.
+-- Returns the tenant of a tenant's filter: its own; of another one it finds nothing.
 create function ostinato_internal.own_filter_tenant(asked text) returns text language sql stable as $$
     select case when coalesce($1, ostinato_internal.own_tenant()) = ostinato_internal.own_tenant()
         then ostinato_internal.own_tenant() else '' end
@@ -131,7 +131,7 @@ begin
 end
 $$;
 
--- A filter without what it says about arguments, for the audit.
+-- Returns a filter without what it says about arguments, for the audit.
 create function ostinato_internal.public_filter(f ostinato_data.job_filter) returns json language sql immutable as $$
     select json_strip_nulls(json_build_object(
         'queue', ($1).queue, 'kind', ($1).kind, 'tenant_id', ($1).tenant_id, 'correlation_id', ($1).correlation_id,
@@ -268,7 +268,8 @@ $$;
 create function ostinato_internal.apply_bulk(b ostinato_data.bulk, ids bigint[]) returns ostinato_data.bulk
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_why      constant text := left(coalesce(b.reason, 'cancelled by a bulk action'), 200);
+    v_why      constant text := left(coalesce(b.reason, 'cancelled by a bulk action'),
+                                         ostinato_internal.longest_name());
     v_attempts integer[];
     v_done     bigint[];
 begin
@@ -300,7 +301,7 @@ begin
 end
 $$;
 
--- Why a job was not changed.
+-- Returns why a job was not changed.
 create function ostinato_internal.refusal_of(verb text, job_id bigint) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select case

@@ -22,7 +22,7 @@
 -- What may go wrong: two finishers end the last two children at once, and neither sees the other (the next poll folds
 -- both); a redrive brings a dead child back before the join has ended (counted back); after it (the join stands).
 
--- What a parent waits for. No event of that type ends the wait: resolve_waits and take_events leave it out.
+-- Returns what a parent waits for. No event of that type ends the wait: resolve_waits and take_events leave it out.
 create function ostinato_internal.children_event() returns text language sql immutable parallel safe as $$
     select 'ostinato.children'
 $$;
@@ -101,7 +101,7 @@ begin
 end
 $$;
 
--- The key of a join, which is part of its step's name: the steps that spawned, shortened where they are many.
+-- Returns the key of a join, which is part of its step's name: the steps that spawned, shortened where they are many.
 create function ostinato_internal.join_key(spawns text) returns text language sql immutable parallel safe as $$
     select case when length($1) <= 100 then $1
                 else split_part($1, ',', 1) || ',…,' || split_part($1, ',', -1) end
@@ -231,7 +231,8 @@ begin
 end
 $$;
 
--- The groups of a job with their counts, exact to the last commit, at the price of groups and not of children.
+-- Returns the groups of a job with their counts, exact to the last commit, at the price of groups and not of
+-- children.
 create function ostinato.job_groups(job_id bigint)
 returns table (
     group_id bigint, "position" integer, kind text, total integer, done integer, failed integer, cancelled integer,
@@ -253,8 +254,8 @@ begin
 end
 $$;
 
--- A page of the children of a group, in the order in which they were spawned, with what became of each: how it ended,
--- or the state that it is in. `after` is the last job of the page before.
+-- Returns a page of the children of a group, in the order in which they were spawned, with what became of each: how it
+-- ended, or the state that it is in. `after` is the last job of the page before.
 create function ostinato.list_children(
     parent_id bigint, group_id bigint, after bigint default 0, most integer default 500
 )
@@ -275,6 +276,36 @@ begin
 end
 $$;
 
+-- The children of a job and theirs, as far as a person reads: the first ten groups of a job, the first `most` children
+-- of a group, three levels, 300 rows. Those of one level come before those of the next, so that a cut takes the leaves.
+create function ostinato.job_tree(job_id bigint, most integer default 20)
+returns table (
+    id bigint, parent_id bigint, group_id bigint, level integer, kind text, state text, attempt integer,
+    created_at timestamptz, finished_at timestamptz
+) language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+    perform ostinato_internal.check_job(job_tree.job_id);
+    return query
+    with recursive tree (id, parent_id, group_id, level) as (
+        select job_tree.job_id, null::bigint, null::bigint, 0
+        union all
+        select c.id, t.id, g.id, t.level + 1
+        from tree t
+        cross join lateral (select g.id, g.tenant_id from job_group g where g.parent_id = t.id order by g.id limit 10) g
+        cross join lateral (
+            select c.id from job c where c.group_id = g.id and c.tenant_id = g.tenant_id
+            order by c.id limit least(most, 100)) c
+        where t.level < 3
+    ), found as materialized (select t.* from tree t limit 301)
+    select f.id, f.parent_id, f.group_id, f.level, s.kind, s.state, s.attempt, s.created_at, s.finished_at
+    from found f
+    join ostinato_internal.job_summaries(array(select f.id from found f where f.level > 0)) s on s.id = f.id
+    order by f.level, f.id;
+end
+$$;
+
 -- Whether retention has to spare a child: its parent has not ended, and may still read its result.
 create function ostinato_internal.is_awaited(group_id bigint, tenant_id text) returns boolean language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -282,7 +313,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
                    and ostinato.job_state(g.parent_id) in ('ready', 'scheduled', 'running', 'dead'))
 $$;
 
--- Why a parent waits.
+-- Returns why a parent waits.
 create function ostinato_internal.why_joining(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'joining',

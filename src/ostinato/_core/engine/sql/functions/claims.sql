@@ -123,8 +123,8 @@ begin
 end
 $$;
 
--- The lanes that the last large claim left, while they are fresh: a look for the first ready job of a queue that many
--- drain steps over all the rows that were taken lately.
+-- Returns the lanes that the last large claim left, while they are fresh: a look for the first ready job of a queue
+-- that many drain steps over all the rows that were taken lately.
 create function ostinato_internal.handed_on(queue text, kinds text[]) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select h.lanes::text from claim_hint h
@@ -132,8 +132,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
       and ostinato_internal.are_fresh(h.lanes)
 $$;
 
--- Whether lanes that were looked up need no new look: those cost a twentieth of the time at the most, and late commits
--- and new tenants are seen within five seconds.
+-- Returns whether lanes that were looked up need no new look: those cost a twentieth of the time at the most, and late
+-- commits and new tenants are seen within five seconds.
 create function ostinato_internal.are_fresh(lanes ostinato_data.lanes) returns boolean language sql volatile as $$
     select ostinato.now() between (lanes).looked_up_at
                               and (lanes).looked_up_at + least(20 * (lanes).cost, interval '5 seconds')
@@ -147,13 +147,14 @@ set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
-    v_batch ostinato_data.batch;
+    v_batch  ostinato_data.batch;
+    v_moving constant text[] := ostinato_internal.moving_tenants();
 begin
     with gone as (
         delete from ready r where r.ctid = any (array(
             select s.ctid from ready s
             where s.queue = take_all.queue and s.crashes < ostinato_internal.suspect_crashes()
-              and (kinds is null or s.kind = any (kinds))
+              and (kinds is null or s.kind = any (kinds)) and s.tenant_id <> all (v_moving)
             order by s.queue, s.priority, s.tenant_id, s.position limit wanted for update skip locked))
         returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.keyed, r.priority
     )
@@ -165,7 +166,7 @@ begin
 end
 $$;
 
--- The lanes of a queue that hold work, with the position of the first row of each: a loose index scan.
+-- Returns the lanes of a queue that hold work, with the position of the first row of each: a loose index scan.
 create function ostinato_internal.ready_lanes(
     queue text, after_priority integer default -32768, after_tenant text default ''
 )
@@ -284,9 +285,9 @@ begin
 end
 $$;
 
--- One round over the first `last` lanes (all of one priority): an equal share from each, as far as it has one, and at
--- least two jobs, because finding a lane costs more than the second job. A lane that gave less than its share is empty
--- and leaves; the served ones go to the end of the ring.
+-- Serves one round over the first `last` lanes (all of one priority): an equal share from each, as far as it has one,
+-- and at least two jobs, because finding a lane costs more than the second job. A lane that gave less than its share is
+-- empty and leaves; the served ones go to the end of the ring.
 create function ostinato_internal.take_turns(
     queue text, wanted integer, kinds text[], inout batch ostinato_data.batch, inout lanes ostinato_data.lanes,
     last integer
@@ -297,6 +298,7 @@ declare
     v_left    constant integer := wanted - cardinality(batch.job_ids);
     v_share   constant integer := greatest(2, ceil(v_left::numeric / last));
     v_level   constant smallint := lanes.priorities[1];
+    v_moving  constant text[] := ostinato_internal.moving_tenants();
     v_tenants text[];
     v_got     ostinato_data.batch;
     v_reached integer;
@@ -312,6 +314,7 @@ begin
               and r.position > l.taken and r.crashes < ostinato_internal.suspect_crashes()
               and (kinds is null or r.kind = any (kinds))
             order by r.position limit v_share for update skip locked) p
+        where l.tenant_id <> all (v_moving)
         limit v_left
     ), gone as (
         delete from ready r where r.ctid = any (array(select p.row_id from picked p))
@@ -337,7 +340,8 @@ begin
 end
 $$;
 
--- The lanes that may have more, after they gave jobs: those with a full share, and the last one if the batch was full.
+-- Returns the lanes that may have more, after they gave jobs: those with a full share, and the last one if the batch
+-- was full.
 create function ostinato_internal.served_lanes(
     tenants text[], gave text[], positions bigint[], share integer, full_batch boolean
 ) returns ostinato_data.lanes language plpgsql immutable
@@ -384,6 +388,7 @@ begin
             select s.ctid from ready s
             where s.queue = take_suspect.queue and s.crashes >= ostinato_internal.suspect_crashes()
               and (kinds is null or s.kind = any (kinds))
+              and s.tenant_id <> all ((select ostinato_internal.moving_tenants())::text[])
             order by s.position limit 1 for update skip locked))
         returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.keyed
     )
@@ -453,7 +458,7 @@ begin
 end
 $$;
 
--- The part of a batch that no claims are named for.
+-- Returns the part of a batch that no claims are named for.
 create function ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) returns ostinato_data.batch
 language sql immutable as $$
     select coalesce(array_agg(b.job_id order by b.n), '{}'), array_agg(b.position order by b.n),
@@ -467,9 +472,11 @@ language sql immutable as $$
 $$;
 
 -- Locks the claims of jobs, in the order of their ids, and returns them: the one that the holder names, or the one that
--- its job got for itself since (split_claims). Who holds the lock of a claim keeps all jobs in it. A claim that comes
--- to light while we wait is younger than those that we hold by then, so the order stands.
-create function ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) returns bigint[] language plpgsql
+-- its job got for itself since (split_claims). Who holds the lock of a claim keeps all jobs in it; `shared` leaves room
+-- for others who do the same. A claim that comes to light while we wait is younger than those that we hold by then, so
+-- the order stands.
+create function ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[], shared boolean default false)
+returns bigint[] language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -480,14 +487,18 @@ begin
     loop
         v_claims := ostinato_internal.claims_named(claim_ids, job_ids);
         exit when v_claims = v_locked;
-        perform from claim c where c.id = any (v_claims) order by c.id for update;
+        if shared then
+            perform from claim c where c.id = any (v_claims) order by c.id for share;
+        else
+            perform from claim c where c.id = any (v_claims) order by c.id for update;
+        end if;
         v_locked := v_claims;
     end loop;
     return v_locked;
 end
 $$;
 
--- The claims that may hold jobs, in order: those that the holder names, and those that jobs were moved to.
+-- Returns the claims that may hold jobs, in order: those that the holder names, and those that jobs were moved to.
 create function ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) returns bigint[] language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off as $$
@@ -504,7 +515,7 @@ begin
 end
 $$;
 
--- Those of some jobs that stand in some claims, by their places in the arrays.
+-- Returns those of some jobs that stand in some claims, by their places in the arrays.
 create function ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[])
 returns table (n bigint, claim_id bigint) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_nestloop = off
@@ -525,16 +536,9 @@ set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force
 set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
-    v_locked bigint[];
-    v_claims bigint[];
+    v_claims constant bigint[] := ostinato_internal.lock_claims(claim_ids, job_ids, shared => true);
 begin
-    loop
-        v_claims := ostinato_internal.claims_named(claim_ids, job_ids);
-        exit when v_claims = v_locked;
-        perform from claim c where c.id = any (v_claims) order by c.id for share;
-        v_locked := v_claims;
-    end loop;
-    return query select h.n from ostinato_internal.held_among(v_locked, claim_ids, job_ids, attempts) h;
+    return query select h.n from ostinato_internal.held_among(v_claims, claim_ids, job_ids, attempts) h;
 end
 $$;
 
@@ -551,12 +555,12 @@ set enable_nestloop = off set enable_hashjoin = on as $$
 declare
     v_claims bigint[];
 begin
-    -- One that is apart and ends in a transaction of its own: the claim goes with it.
+    -- The only one of its claim, as a job that is apart is, and a lone one: the claim goes with it.
     if cardinality(job_ids) = 1 then
         return query
-        delete from claim c where c.id = settle.claim_ids[1] and c.job_id = settle.job_ids[1]
-            and c.attempts[1] = settle.attempts[1]
-        returning 1::bigint, c.job_id, c.attempts[1], c.failures[1], c.crashes[1], c.positions[1], c.worker_id,
+        delete from claim c where c.id = settle.claim_ids[1] and c.job_ids = settle.job_ids
+            and c.attempts = settle.attempts
+        returning 1::bigint, c.job_ids[1], c.attempts[1], c.failures[1], c.crashes[1], c.positions[1], c.worker_id,
             c.keyed, c.id, c.limit_keys;
         if found then
             return;
@@ -661,7 +665,7 @@ begin
 end
 $$;
 
--- The claim that holds a job, for callers that know only (job, attempt).
+-- Returns the claim that holds a job, for callers that know only (job, attempt).
 create function ostinato_internal.claim_of(job_id bigint, attempt integer) returns bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -788,6 +792,19 @@ begin
     if not found then
         perform ostinato_internal.refuse_stale(fence_job.job_id, fence_job.attempt);
     end if;
+end
+$$;
+
+-- Holds jobs for the rest of the caller's transaction, as fence_job does with one. Returns the ids of those that were
+-- refused as stale: a caller that has written for one of them must not commit.
+create function ostinato.fence_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) returns setof bigint
+language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_held constant bigint[] := array(
+        select h.n from ostinato_internal.share_claims(claim_ids, job_ids, attempts) h);
+begin
+    return query select j.id from unnest(job_ids) with ordinality as j (id, n) where not j.n = any (v_held);
 end
 $$;
 

@@ -9,9 +9,9 @@ create function ostinato.now() returns timestamptz language sql volatile paralle
         when '' then pg_catalog.clock_timestamp() else ostinato_internal.fake_now() end
 $$;
 
--- The time of a session that asked for a fake one: 'table' reads test_clock, anything else is the time itself. Without
--- the row of test_clock the database was not made for tests, and the time is the real one. No worker and no tenant may
--- add that row.
+-- Returns the time of a session that asked for a fake one: 'table' reads test_clock, anything else is the time itself.
+-- Without the row of test_clock the database was not made for tests, and the time is the real one. No worker and no
+-- tenant may add that row.
 create function ostinato_internal.fake_now() returns timestamptz language plpgsql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -24,14 +24,15 @@ begin
 end
 $$;
 
--- The real time, for what must not be dated at will: the audit.
+-- Returns the real time, for what must not be dated at will: the audit.
 create function ostinato_internal.real_clock() returns timestamptz language sql volatile parallel safe as $$
     select pg_catalog.clock_timestamp()
 $$;
 
--- The first id of a day: days since 2026-01-01 times 10^10. Ids stay below 2^53 (exact in JavaScript) for 2,400 years.
+-- Returns the first id of a day: days since 2026-01-01 times 10^10. Ids stay below 2^53 (exact in JavaScript) for 2,400
+-- years.
 create function ostinato_internal.first_id(at timestamptz) returns bigint language sql immutable parallel safe as $$
-    select greatest(0, (at at time zone 'UTC')::date - '2026-01-01'::date) * 10000000000
+    select greatest(0, (at at time zone 'UTC')::date - '2026-01-01'::date) * ostinato_internal.ids_of_a_day()
 $$;
 
 -- Returns a new id that grows with time: its day, then a sequence of up to 10^10 a day.
@@ -89,16 +90,18 @@ begin
 end
 $$;
 
--- In how many seconds the next job of these kinds runs that waits for its time; null when none does. The deadline of a
--- wait, for an event or for children, counts only with `timeouts`.
+-- In how many seconds the next job of these kinds runs that waits for its time; null when none does, and 0 while polls
+-- still cancel children. The deadline of a wait, for an event or for children, counts only with `timeouts`.
 create function ostinato.next_time(kinds text[], timeouts boolean default false) returns double precision
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select extract(epoch from min(s.run_at) - ostinato.now()) from scheduled s
+    select case when exists (select from job_group g where g.state = 'cancelling') then 0
+                else extract(epoch from min(s.run_at) - ostinato.now()) end
+    from scheduled s
     where s.kind = any ($1) and s.run_at < ostinato.never() and ($2 or s.reason <> 'event')
 $$;
 
--- The jobs of these kinds that wait for an event, or for their children.
+-- Returns the jobs of these kinds that wait for an event, or for their children.
 create function ostinato.open_waits(kinds text[])
 returns table (job_id bigint, kind text, event text, key text, deadline timestamptz) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -56,3 +56,50 @@ create function ostinato_internal.place_cap() returns integer language sql immut
 
 -- So many jobs of a line are counted.
 create function ostinato_internal.line_cap() returns integer language sql immutable parallel safe as $$ select 1000 $$;
+
+-- The ids of a day: an id is its day times this, and then a sequence. A week has seven times as many.
+create function ostinato_internal.ids_of_a_day() returns bigint language sql immutable parallel safe as $$
+    select 10000000000 $$;
+
+-- The id that no other is above: where a page of the newest begins.
+create function ostinato_internal.last_id() returns bigint language sql immutable parallel safe as $$
+    select 9223372036854775807 $$;
+
+-- The rows that a list without pages has at the most.
+create function ostinato_internal.most_rows() returns integer language sql immutable parallel safe as $$ select 1000 $$;
+
+-- The characters of a text that people write or read: a reason, a description, a target, an answer.
+create function ostinato_internal.longest_text() returns integer language sql immutable parallel safe as $$
+    select 1000 $$;
+
+-- The characters of an error that is kept beside a row.
+create function ostinato_internal.longest_error() returns integer language sql immutable parallel safe as $$
+    select 500 $$;
+
+-- The bytes of what is kept beside a row: the headers of an endpoint, the reason of a transition.
+create function ostinato_internal.most_note_bytes() returns integer language sql immutable parallel safe as $$
+    select 8192 $$;
+
+-- The bytes of the result of a step. In Python: MAX_RESULT_BYTES.
+create function ostinato_internal.most_result_bytes() returns integer language sql immutable parallel safe as $$
+    select 1048576 $$;
+
+-- After so many tries that another session undid, a loop is taken for one that does not end.
+create function ostinato_internal.most_tries() returns integer language sql immutable parallel safe as $$ select 100 $$;
+
+-- What a key without a limit has room for: more than any claim wants.
+create function ostinato_internal.no_limit() returns integer language sql immutable parallel safe as $$
+    select 1000000 $$;
+
+-- A year, in seconds: the longest that an overlap of secrets, or the window of a rate, may be.
+create function ostinato_internal.year_seconds() returns integer language sql immutable parallel safe as $$
+    select 31536000 $$;
+
+-- The expiry of a worker that says none, in seconds. In Python: the setting expiry_seconds.
+create function ostinato_internal.usual_expiry() returns integer language sql immutable parallel safe as $$
+    select 15 $$;
+
+-- A longer silence between two ticks is an outage, in seconds: nearly half of an expiry, because workers beat at least
+-- every third of theirs.
+create function ostinato_internal.gap_seconds(expiry double precision) returns double precision
+language sql immutable parallel safe as $$ select $1 * 7 / 15 $$;

@@ -14,8 +14,8 @@ create function ostinato_internal.deferral_peace() returns interval language sql
     select interval '1 hour'
 $$;
 
--- How long a job waits after its n-th deferral: 0.5 to 1 s, doubled each time up to a minute, spread by the job's id,
--- because all jobs of an outage are deferred at once.
+-- Returns how long a job waits after its n-th deferral: 0.5 to 1 s, doubled each time up to a minute, spread by the
+-- job's id, because all jobs of an outage are deferred at once.
 create function ostinato_internal.deferral_seconds(job_id bigint, times integer) returns double precision
 language sql immutable parallel safe as $$
     select least(60, 2 ^ ($2 - 1)) * (0.5 + abs(hashint8extended($1, $2) % 1000) / 2000.0)
@@ -72,7 +72,7 @@ begin
 end
 $$;
 
--- Why a job waits that the database's trouble gave back; no row when it waits for another reason.
+-- Returns why a job waits that the database's trouble gave back; no row when it waits for another reason.
 create function ostinato_internal.why_deferred(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'deferred',

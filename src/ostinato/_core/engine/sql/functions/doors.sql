@@ -54,14 +54,14 @@ begin
 end
 $$;
 
--- The kinds that tenants may start.
+-- Returns the kinds that tenants may start.
 create function ostinato_internal.open_kinds() returns text[] language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select array(select k.name from kind k where k.open is not false and not exists (
         select from subscription s where s.kind = k.name) order by 1)
 $$;
 
--- Some names in a sentence: the first ten.
+-- Returns some names in a sentence: the first ten.
 create function ostinato_internal.say_some(names text[]) returns text language sql immutable as $$
     select case when cardinality($1) = 0 then 'none'
         else array_to_string($1[:10], ', ') || case when cardinality($1) > 10 then ', …' else '' end end
@@ -74,8 +74,8 @@ begin
 end
 $$;
 
--- The tenant that the session acts as, also within a function that runs with the rights of its owner; null for a role
--- that sees all tenants. Such a function asks it before it does for a tenant what the tenant's role may not.
+-- Returns the tenant that the session acts as, also within a function that runs with the rights of its owner; null for
+-- a role that sees all tenants. Such a function asks it before it does for a tenant what the tenant's role may not.
 create function ostinato.acting_tenant() returns text language sql stable as $$
     select case when not pg_catalog.has_table_privilege(
         coalesce(nullif(pg_catalog.current_setting('role', true), 'none'), session_user::text),

@@ -26,8 +26,8 @@ create function ostinato.subject(given text) returns text language sql stable as
     select coalesce(given, nullif(pg_catalog.current_setting('app.subject', true), ''))
 $$;
 
--- The hash of a subject of a tenant: 16 bytes of HMAC-SHA-256 with the installation's secret. One that is a hash
--- already, 'hmac:' and 32 hex digits, stays as it is: for a tenant only if a job of its own has it, as that of a
+-- Returns the hash of a subject of a tenant: 16 bytes of HMAC-SHA-256 with the installation's secret. One that is a
+-- hash already, 'hmac:' and 32 hex digits, stays as it is: for a tenant only if a job of its own has it, as that of a
 -- handler has which acts as the tenant of its job.
 create function ostinato_internal.subject_hash(tenant_id text, subject text) returns bytea language plpgsql
 security definer set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -45,7 +45,7 @@ begin
     elsif starts_with(subject, 'hmac:') and ostinato.acting_tenant() is not null then
         perform ostinato_internal.refuse_hash();
     end if;
-    if length(subject) not between 1 and 1000 then
+    if length(subject) not between 1 and ostinato_internal.longest_text() then
         raise exception using errcode = 'OS400',
             message = format('a subject must be 1 to 1000 characters, got %s', length(subject)),
             detail = json_build_object('field', 'subject', 'length', length(subject)),
@@ -89,7 +89,7 @@ begin
 end
 $$;
 
--- A hash as it travels.
+-- Returns a hash as it travels.
 create function ostinato_internal.subject_token(hash bytea) returns text language sql immutable as $$
     select 'hmac:' || pg_catalog.encode($1, 'hex')
 $$;
@@ -108,7 +108,7 @@ begin
 end
 $$;
 
--- The subjects that the transaction noted; null for none.
+-- Returns the subjects that the transaction noted; null for none.
 create function ostinato_internal.noted_subjects() returns bytea[] language sql stable as $$
     select nullif(array(select decode(s, 'hex') from pg_catalog.regexp_split_to_table(
         pg_catalog.btrim(pg_catalog.current_setting('ostinato.subjects', true)), ' ') s where s <> ''), '{}')
@@ -170,7 +170,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_hash   constant bytea := ostinato_internal.subject_hash(erase_subject.tenant_id, erase_subject.subject);
-    v_most   constant integer := least(greatest(most, 1), 100000);
+    v_most   constant integer := least(greatest(most, 1), ostinato_internal.place_cap());
     v_found  ostinato_data.erasure;
     v_states text[];
     v_ended  bigint[];
@@ -293,7 +293,7 @@ begin
 end
 $$;
 
--- What became of a job that was erased; no row for others.
+-- Returns what became of a job that was erased; no row for others.
 create function ostinato_internal.why_erased(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'erased', format('Job %s was erased at %s with the person that it was about: arguments, results and errors'

@@ -51,8 +51,8 @@ begin
                                               coalesce(holder, nullif(current_setting('application_name'), ''),
                                                        'unknown'),
                                               lease_seconds, ttl_seconds);
-    for v_try in 1 .. 101 loop
-        if v_try = 101 then  -- cannot be, and must not go on for ever
+    for v_try in 0 .. ostinato_internal.most_tries() loop
+        if v_try = ostinato_internal.most_tries() then  -- cannot be, and must not go on for ever
             raise exception using errcode = '40001',
                 message = format('key %L of scope %L keeps changing hands', key, scope), hint = 'Call again.';
         end if;
@@ -147,13 +147,14 @@ begin
 end
 $$;
 
--- A hash as it is stored: with the key it belongs to, so that equal values under two keys have nothing in common.
+-- Returns a hash as it is stored: with the key it belongs to, so that equal values under two keys have nothing in
+-- common.
 create function ostinato_internal.seal(tenant_id text, scope text, key text, value text) returns text
 language sql immutable as $$
     select encode(sha256(convert_to(concat_ws(e'\x1f', $1, $2, $3, $4), 'UTF8')), 'hex')
 $$;
 
--- A request as a row, not stored yet.
+-- Returns a request as a row, not stored yet.
 create function ostinato_internal.sealed_request(
     tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text,
     lease_seconds double precision, ttl_seconds double precision
@@ -180,9 +181,9 @@ begin
 end
 $$;
 
--- The fields in which a request differs from the one that has the key; null when it is the same one. Empty: they
--- differ in a way that no field shows. Under another declaration fingerprints say nothing, and the fields that both
--- know decide.
+-- Returns the fields in which a request differs from the one that has the key; null when it is the same one. Empty:
+-- they differ in a way that no field shows. Under another declaration fingerprints say nothing, and the fields that
+-- both know decide.
 create function ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency)
 returns text[] language sql immutable as $$
     select case
@@ -197,8 +198,8 @@ returns text[] language sql immutable as $$
     end
 $$;
 
--- Whether the next one who asks the same may have a key that is not answered. If its holder is late only, that is
--- noted: see ostinato.is_lapsed.
+-- Returns whether the next one who asks the same may have a key that is not answered. If its holder is late only, that
+-- is noted: see ostinato.is_lapsed.
 create function ostinato_internal.may_take_over(held ostinato_data.idempotency) returns boolean language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column

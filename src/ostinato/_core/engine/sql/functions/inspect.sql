@@ -14,7 +14,7 @@
 -- number is a lower bound. A filter without an index (a rare kind among millions of finished jobs) steps over what it
 -- leaves out.
 
--- The queues that hold ready jobs: a loose index scan.
+-- Returns the queues that hold ready jobs: a loose index scan.
 create function ostinato_internal.waiting_queues() returns setof text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -27,7 +27,8 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     select w.queue from waiting w
 $$;
 
--- The lanes that hold ready jobs, of one queue and one tenant or of all (null). With a tenant, a lane may be empty.
+-- Returns the lanes that hold ready jobs, of one queue and one tenant or of all (null). With a tenant, a lane may be
+-- empty.
 create function ostinato_internal.waiting_lanes(for_queue text, for_tenant text)
 returns table (queue text, priority smallint, tenant_id text) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp
@@ -59,7 +60,8 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     select l.queue, l.priority, l.tenant_id from lane l
 $$;
 
--- The lanes that hold ready jobs of the tenant. Under its policy a loose index scan would walk over the jobs of others.
+-- Returns the lanes that hold ready jobs of the tenant. Under its policy a loose index scan would walk over the jobs of
+-- others.
 create function ostinato_internal.own_lanes() returns table (queue text, priority smallint, tenant_id text)
 language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -68,7 +70,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         select from ready r where (r.queue, r.priority, r.tenant_id) = (l.queue, l.priority, l.tenant_id) limit 1) r
 $$;
 
--- The jobs that workers hold: some of them, or all (null).
+-- Returns the jobs that workers hold: some of them, or all (null).
 create function ostinato_internal.held_jobs(ids bigint[] default null) returns setof ostinato_data.held_job
 language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -85,7 +87,7 @@ begin
 end
 $$;
 
--- Those that belong to the tenant: one claim holds jobs of many.
+-- Returns those that belong to the tenant: one claim holds jobs of many.
 create function ostinato_internal.own_held_jobs(ids bigint[]) returns setof ostinato_data.held_job
 language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -93,7 +95,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where j.tenant_id = ostinato_internal.own_tenant()
 $$;
 
--- One line about an error, from whatever JSON was stored.
+-- Returns one line about an error, from whatever JSON was stored.
 create function ostinato_internal.error_summary(error json, longest integer default 200) returns text
 language sql immutable parallel safe as $$
     select left(coalesce(
@@ -106,8 +108,8 @@ language sql immutable parallel safe as $$
     select case when $2 is null or octet_length($1::text) <= $2 then $1 end
 $$;
 
--- How jobs stand: one row for each id that exists, in any order. `attempt` is the run that is on or comes next, of a
--- finished job the last one; `run_at` is when a scheduled job runs next.
+-- Returns how jobs stand: one row for each id that exists, in any order. `attempt` is the run that is on or comes next,
+-- of a finished job the last one; `run_at` is when a scheduled job runs next.
 create function ostinato_internal.job_summaries(ids bigint[]) returns table (
     id bigint, kind text, queue text, tenant_id text, correlation_id text, priority smallint, state text,
     attempt integer, failures integer, crashes integer, created_at timestamptz, run_at timestamptz,
@@ -149,7 +151,8 @@ set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_merg
     where j.id = any ($1)
 $$;
 
--- The ids of a page of ready jobs. They have no index by id: first the newest jobs of all are probed, then the lanes.
+-- Returns the ids of a page of ready jobs. They have no index by id: first the newest jobs of all are probed, then the
+-- lanes.
 create function ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer)
 returns setof bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
@@ -191,9 +194,10 @@ begin
 end
 $$;
 
--- The ids of a page of jobs that are done or cancelled. With a filter the newest outcomes are tried first; if these are
--- not enough the filter is rare, and then the jobs are searched: to step over one there is cheaper. The jobs of a
--- tenant have an index of their own, so these are searched at once: the newest outcomes may all be those of others.
+-- Returns the ids of a page of jobs that are done or cancelled. With a filter the newest outcomes are tried first; if
+-- these are not enough the filter is rare, and then the jobs are searched: to step over one there is cheaper. The jobs
+-- of a tenant have an index of their own, so these are searched at once: the newest outcomes may all be those of
+-- others.
 create function ostinato_internal.find_ended(
     in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer
 ) returns setof bigint language plpgsql stable
@@ -230,7 +234,8 @@ begin
 end
 $$;
 
--- Whether a job ended with this attempt: a cancelled one may have been retried since, and one that is done restarted.
+-- Returns whether a job ended with this attempt: a cancelled one may have been retried since, and one that is done
+-- restarted.
 create function ostinato_internal.was_last(job_id bigint, attempt integer, state text default 'cancelled')
 returns boolean
 language sql stable
@@ -238,7 +243,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select not exists (select from outcome o where o.job_id = $1 and o.attempt > $2) and ostinato.job_state($1) = $3
 $$;
 
--- The ids of a page of jobs in one place. Each branch reads the index of that place backwards.
+-- Returns the ids of a page of jobs in one place. Each branch reads the index of that place backwards.
 create function ostinato_internal.find_jobs(
     in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer
 ) returns setof bigint language plpgsql stable
@@ -270,7 +275,7 @@ begin
 end
 $$;
 
--- The ids of a page of the tenant's jobs in one place. Under its policies most of the indexes could not lead.
+-- Returns the ids of a page of the tenant's jobs in one place. Under its policies most of the indexes could not lead.
 create function ostinato_internal.own_found_jobs(
     in_state text, in_queue text, of_kind text, before bigint, most integer
 )
@@ -285,13 +290,13 @@ create function ostinato.list_jobs(
     inout tenant_id text default null, inout correlation_id text default null,
     before bigint default null, most integer default 50, ids bigint[] default null,
     out id bigint, out priority smallint, out attempt integer, out failures integer, out created_at timestamptz,
-    out run_at timestamptz, out finished_at timestamptz, out error text
+    out run_at timestamptz, out finished_at timestamptz, out error text, out reason text
 ) returns setof record language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-    v_last   constant bigint := 9223372036854775807;
+    v_last   constant bigint := ostinato_internal.last_id();
     v_before constant bigint := coalesce(before, v_last);
     v_most   constant integer := ostinato_internal.page_size(most);
     v_tenant constant text := ostinato_internal.tenant_filter(list_jobs.tenant_id);
@@ -322,12 +327,12 @@ begin
     end if;
     return query
     select s.state, s.queue, s.kind, s.tenant_id, s.correlation_id, s.id, s.priority, s.attempt, s.failures,
-           s.created_at, s.run_at, s.finished_at, s.error
+           s.created_at, s.run_at, s.finished_at, s.error, s.reason
     from ostinato_internal.job_summaries(v_ids) s where v_tenant is null or s.tenant_id = v_tenant order by s.id desc;
 end
 $$;
 
--- The size of a page: 1 to 1,000.
+-- Returns the size of a page: 1 to 1,000.
 create function ostinato_internal.page_size(most integer, largest integer default 1000) returns integer
 language plpgsql immutable as $$
 begin
@@ -373,7 +378,7 @@ create function ostinato.show_job(
     out limit_key text, out unique_key text, out unique_states text[], out worker_id uuid, out worker_name text,
     out claimed_at timestamptz, out lease_until timestamptz, out cancel_requested_at timestamptz,
     out cancel_reason text, out progress_done double precision, out progress_total double precision,
-    out progress_note text, out progress_at timestamptz
+    out progress_note text, out progress_at timestamptz, out parent_id bigint
 ) language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -386,8 +391,8 @@ begin
     if not found then
         perform ostinato_internal.refuse_unknown(show_job.job_id);
     end if;
-    select j.max_attempts, j.run_at, j.args, j.limit_key, j.unique_key
-    into max_attempts, asked_run_at, args, limit_key, unique_key from job j where j.id = show_job.job_id;
+    select j.max_attempts, j.run_at, j.args, j.limit_key, j.unique_key, j.parent_id
+    into max_attempts, asked_run_at, args, limit_key, unique_key, parent_id from job j where j.id = show_job.job_id;
     args := ostinato_internal.masked(ostinato_internal.masked_args(show_job.kind, args));
     select u.states into unique_states from job_unique u where u.job_id = show_job.job_id;
     select o.duration_ms, o.result, o.error, o.worker_id into duration_ms, result, error, worker_id
@@ -435,7 +440,7 @@ begin
 end
 $$;
 
--- Since when a ready job can run: since it was added, its time came, or its last run ended.
+-- Returns since when a ready job can run: since it was added, its time came, or its last run ended.
 create function ostinato_internal.ready_since(job_id bigint) returns timestamptz language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select greatest(j.created_at, j.run_at, (select max(o.finished_at) from outcome o where o.job_id = j.id))
@@ -456,8 +461,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_se
           order by r.position limit 1) h
 $$;
 
--- The queues that hold ready jobs, with how many these are, up to one more than the cap (for a tenant, of each lane),
--- and for how many seconds the oldest has waited.
+-- Returns the queues that hold ready jobs, with how many these are, up to one more than the cap (for a tenant, of each
+-- lane), and for how many seconds the oldest has waited.
 create function ostinato_internal.ready_lines() returns table (queue text, n bigint, oldest double precision)
 language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
@@ -525,18 +530,31 @@ $$;
 create function ostinato.list_workers(most integer default null) returns table (
     id uuid, name text, started_at timestamptz, beat_at timestamptz, beat_age double precision,
     expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamptz,
-    contract integer, queues text[], kinds text[]
+    contract integer, queues text[], kinds text[], release text, places integer
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select w.id, w.name, w.started_at, w.beat_at, extract(epoch from ostinato.now() - w.beat_at)::double precision,
            w.expiry_seconds, ostinato_internal.is_expired(w.beat_at, w.expiry_seconds, ostinato.now()), w.draining,
-           coalesce(h.held, 0), h.oldest, w.contract, w.queues, w.kinds
+           coalesce(h.held, 0), h.oldest, w.contract, w.queues, w.kinds, w.release, w.places
     from worker w
     left join (
         select c.worker_id, count(*) as held, min(c.claimed_at) as oldest from ostinato_internal.held_jobs() c
         group by 1) h
       on h.worker_id = w.id
     order by w.beat_at, w.id limit $1
+$$;
+
+-- Returns what a worker holds that the caller may see, the longest held first: what it runs, and what waits in it for a
+-- place.
+create function ostinato.worker_jobs(worker_id uuid, most integer default 100)
+returns table (
+    job_id bigint, kind text, queue text, tenant_id text, attempt integer, claimed_at timestamptz,
+    progress_done double precision, progress_total double precision, progress_note text
+) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select h.job_id, j.kind, h.queue, j.tenant_id, h.attempt, h.claimed_at, p.done, p.total, p.note
+    from ostinato_internal.held_jobs() h join job j on j.id = h.job_id left join job_progress p on p.job_id = h.job_id
+    where h.worker_id = $1 order by h.claimed_at, h.job_id limit $2
 $$;
 
 -- Returns a page of dead letters, newest job first, that match a filter (null = any).
@@ -578,7 +596,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by g.count desc, g.last desc, g.example desc limit ostinato_internal.page_size($1)
 $$;
 
--- How many rows a table holds, by its size and what vacuum found last.
+-- Returns how many rows a table holds, by its size and what vacuum found last.
 create function ostinato_internal.estimate_rows(name regclass) returns bigint language sql stable as $$
     select greatest(0, c.reltuples / greatest(c.relpages, 1)
                        * (pg_relation_size(c.oid) / current_setting('block_size')::integer))::bigint
@@ -628,8 +646,8 @@ begin
 end
 $$;
 
--- How far jobs are, for those who follow them: the state, and what the handler reported last. One row for each job that
--- the caller may see.
+-- Returns how far jobs are, for those who follow them: the state, and what the handler reported last. One row for each
+-- job that the caller may see.
 create function ostinato.follow_jobs(job_ids bigint[]) returns table (
     job_id bigint, state text, done double precision, total double precision, note text, updated_at timestamptz
 ) language sql stable

@@ -4,7 +4,7 @@
 -- Lock order, here and in claims.sql and workers.sql: queue, job_unique, claim (ascending id), then single-job rows
 -- (ready, scheduled, dead_letter, cancel_request). Nothing waits for a ready row: claims skip locked ones.
 
--- Whether a JSON text may be nested so deep that the server cannot parse it; only long texts are looked at.
+-- Returns whether a JSON text may be nested so deep that the server cannot parse it; only long texts are looked at.
 create function ostinato_internal.is_deep(document text) returns boolean language sql immutable parallel safe as $$
     select octet_length($1) > 10000 and length($1) - length(translate($1, '[{', '')) > 1000
 $$;
@@ -140,6 +140,7 @@ begin
         and strpos(v_args, '\u') = 0) is not true then
         perform ostinato_internal.check_parts(enqueue_job.kind, v_tenant, v_args, v_queue);
     end if;
+    perform ostinato_internal.check_here(array[v_tenant]) from tenant_place p where p.tenant_id = v_tenant;
     if v_secret <> '{}' then
         perform ostinato_internal.check_secret_args(enqueue_job.kind, enqueue_job.args, v_secret);
     end if;
@@ -171,7 +172,7 @@ begin
 end
 $$;
 
--- A traceparent of W3C Trace Context, or null for whatever else somebody sent.
+-- Returns a traceparent of W3C Trace Context, or null for whatever else somebody sent.
 create function ostinato_internal.checked_trace(traceparent text) returns text language sql immutable as $$
     select case when length($1) = 55 and $1 ~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' then $1 end
 $$;
@@ -255,8 +256,8 @@ begin
             correlation_ids, limit_keys, unique_keys, v_tries, limit_scopes, subjects);
         return;
     end if;
-    perform ostinato_internal.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine,
-                                         correlation_ids || v_ours, limit_keys, v_tries, limit_scopes);
+    perform ostinato_internal.check_here(tenant_ids || v_mine), ostinato_internal.check_sets(kinds, args, queues,
+        priorities, run_ats, tenant_ids || v_mine, correlation_ids || v_ours, limit_keys, v_tries, limit_scopes);
     return query with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
                case when cardinality(kinds) = 1 then kinds[1] else kinds[n] end as kind,
@@ -307,8 +308,8 @@ create function ostinato_internal.enqueue_each(
     from unnest($2) with ordinality a (args, n) order by n
 $$;
 
--- What check_args, check_secret_args, check_name and check_options refuse, for arrays: they are called only for what
--- looks wrong.
+-- Refuses, for arrays, what check_args, check_secret_args, check_name and check_options refuse: they are called only
+-- for what looks wrong.
 create function ostinato_internal.check_sets(
     kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
     correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]
@@ -347,7 +348,7 @@ begin
 end
 $$;
 
--- The n-th element of an array that is null, holds one value for all, or one for each.
+-- Returns the n-th element of an array that is null, holds one value for all, or one for each.
 create function ostinato_internal.pick(anyarray, n bigint) returns anyelement language sql immutable parallel safe as $$
     select case when cardinality($1) = 1 then $1[1] else $1[n] end
 $$;
@@ -378,7 +379,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from job j where j.id = $1
 $$;
 
--- Whether a job is in `ready`. A first run is found by its lane, a moved one by the small index for those.
+-- Returns whether a job is in `ready`. A first run is found by its lane, a moved one by the small index for those.
 create function ostinato_internal.is_ready(job_id bigint) returns boolean language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select exists (select from ready r where r.job_id = $1 and r.position <> r.job_id)
@@ -456,7 +457,8 @@ declare
     v_state text;
 begin
     perform ostinato_internal.lock_lanes(array[cancel_job.job_id]);
-    for v_try in 1 .. 100 loop  -- a job may move between two places while we look; it never moves for long
+    -- A job may move between two places while we look; it never moves for long.
+    for v_try in 1 .. ostinato_internal.most_tries() loop
         v_state := ostinato.job_state(cancel_job.job_id);
         if v_state is null then
             perform ostinato_internal.refuse_unknown(cancel_job.job_id);
@@ -714,12 +716,19 @@ begin
 end
 $$;
 
--- Moves a job of the tenant.
+-- Moves a job of the tenant. One of a closed kind may work for other tenants too: to put it off would make them wait.
 create function ostinato_internal.own_move_job(job_id bigint, run_at timestamptz) returns text
 language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_job(job_id, ostinato_internal.own_tenant());
+    if exists (
+        select from job j join kind k on k.name = j.kind where j.id = own_move_job.job_id and k.open is false) then
+        raise exception using errcode = 'OS412',
+            message = format('job %s cannot be moved: its kind is closed to tenants', own_move_job.job_id),
+            detail = json_build_object('job_id', own_move_job.job_id),
+            hint = 'Its application says when it runs. An operator of the installation may move it.';
+    end if;
     return ostinato_internal.move_job(job_id, run_at);
 end
 $$;

@@ -50,13 +50,13 @@ begin
 end
 $$;
 
--- Whether a key may be used at a time.
+-- Returns whether a key may be used at a time.
 create function ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamptz) returns boolean
 language sql immutable as $$
     select ($1).revoked_at is null and coalesce(($1).expires_at > $2, true)
 $$;
 
--- A key as people see it.
+-- Returns a key as people see it.
 create function ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamptz)
 returns ostinato_data.api_key_line
 language sql immutable as $$
@@ -163,7 +163,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by k.id desc limit ostinato_internal.page_size($4)
 $$;
 
--- A key by its id, locked until the end of the transaction; with a tenant, only if it is that one's.
+-- Locks a key by its id until the end of the transaction; with a tenant, only if it is that one's.
 create function ostinato_internal.lock_api_key(key_id bigint, tenant_id text default null) returns ostinato_data.api_key
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
@@ -195,7 +195,7 @@ declare
     v_now  constant timestamptz := ostinato.now();
     v_next bigint;
 begin
-    if not coalesce(overlap_seconds between 0 and 31536000, false) then
+    if not coalesce(overlap_seconds between 0 and ostinato_internal.year_seconds(), false) then
         raise exception using errcode = 'OS400',
             message = format('the overlap of two keys cannot be %s s', coalesce(overlap_seconds::text, 'null')),
             detail = json_build_object('overlap_seconds', overlap_seconds::text), hint = 'Choose 0 seconds to a year.';

@@ -21,18 +21,18 @@
 -- Lock order: lease, then what jobs.sql says. Acquiring waits only for another one who is just acquiring the same name;
 -- a row that is locked is one that somebody holds. Acquire in a transaction of its own: until it commits, others wait.
 
--- Whether a lease of so many seconds cannot be taken for expired now: the tick stands still, went back, or did so less
--- than a grace and such a lease ago. Only reads: the tick is renewed by those who poll and beat
+-- Returns whether a lease of so many seconds cannot be taken for expired now: the tick stands still, went back, or did
+-- so less than a grace and such a lease ago. Only reads: the tick is renewed by those who poll and beat
 -- (ostinato_internal.tick).
 create function ostinato_internal.in_grace(seconds double precision) returns boolean language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select n.at < t.grace_until + make_interval(secs => $1) or n.at < t.last - interval '1 second'
-        or n.at > t.last + make_interval(secs => greatest(2, least(7, $1 * 7 / 15)))
+        or n.at > t.last + make_interval(secs => greatest(2, least(7, ostinato_internal.gap_seconds($1))))
     from tick t cross join (select ostinato.now() as at) n
 $$;
 
--- Whether a lease that lives by its renewals has expired. It is late when is_expired says so; it has expired if that is
--- not the fault of an outage or of the clock, or if it has been doubted for as long as it should have lived.
+-- Returns whether a lease that lives by its renewals has expired. It is late when is_expired says so; it has expired if
+-- that is not the fault of an outage or of the clock, or if it has been doubted for as long as it should have lived.
 create function ostinato_internal.is_lapsed(
     renewed_at timestamptz, seconds double precision, doubted_at timestamptz, at timestamptz
 ) returns boolean
@@ -41,7 +41,7 @@ language sql volatile as $$
       and (coalesce($4 - $3 > make_interval(secs => $2), false) or not ostinato_internal.in_grace($2))
 $$;
 
--- Whether a late lease is to be noted as doubted now: nobody did so yet, or by a clock that was ahead.
+-- Returns whether a late lease is to be noted as doubted now: nobody did so yet, or by a clock that was ahead.
 create function ostinato_internal.is_new_doubt(
     renewed_at timestamptz, seconds double precision, doubted_at timestamptz, at timestamptz
 ) returns boolean
@@ -49,8 +49,8 @@ language sql immutable as $$
     select ostinato_internal.is_expired($1, $2, $4) and ($3 is null or $3 > $4)
 $$;
 
--- How a lease stands: held, late (its holder may still be alive), expired, or over (its attempt or job has ended).
--- Claims are not for tenants to see: to them an attempt ends when its outcome is written.
+-- Returns how a lease stands: held, late (its holder may still be alive), expired, or over (its attempt or job has
+-- ended). Claims are not for tenants to see: to them an attempt ends when its outcome is written.
 create function ostinato_internal.lease_state(lease ostinato_data.lease) returns text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -145,8 +145,8 @@ declare
     v_now   timestamptz;
     v_own   boolean;
 begin
-    for v_try in 1 .. 101 loop
-        if v_try = 101 then  -- cannot be, and must not go on for ever
+    for v_try in 0 .. ostinato_internal.most_tries() loop
+        if v_try = ostinato_internal.most_tries() then  -- cannot be, and must not go on for ever
             raise exception using errcode = '40001', message = format('lease %L keeps changing hands', asked.name),
                 hint = 'Call again.';
         end if;
@@ -190,7 +190,7 @@ begin
 end
 $$;
 
--- Whether an attempt asks for what its own job holds: then it gets it, and it stays the job's.
+-- Returns whether an attempt asks for what its own job holds: then it gets it, and it stays the job's.
 create function ostinato_internal.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) returns boolean
 language sql immutable as $$
     select coalesce(held.lifetime = 'job' and asked.lifetime = 'attempt' and held.job_id = asked.job_id
@@ -328,7 +328,7 @@ begin
     v_asked.lifetime := 'job';
     v_asked.job_id := 0;  -- until it has one, in this transaction
     perform ostinato_internal.check_lease(v_asked.tenant_id, v_asked.name, v_asked.holder, 1, null, null);
-    for v_try in 1 .. 100 loop  -- the one who has it may give it back while we look
+    for v_try in 1 .. ostinato_internal.most_tries() loop  -- the one who has it may give it back while we look
         v_lease := ostinato_internal.take_lease(v_asked);
         if v_lease.token is not null then
             -- A lease that was taken away by force left its job alive.

@@ -7,7 +7,7 @@
 -- queue with key limits every job should carry a limit key: jobs without one are searched among the first of their
 -- tenant, 16 at least.
 
--- How many jobs of a queue may be claimed now, at most `wanted`.
+-- Returns how many jobs of a queue may be claimed now, at most `wanted`.
 create function ostinato_internal.queue_allowance(limits ostinato_data.queue, wanted integer) returns integer
 language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -25,14 +25,14 @@ begin
 end
 $$;
 
--- How many jobs of a queue are held by workers.
+-- Returns how many jobs of a queue are held by workers.
 create function ostinato_internal.queue_running(queue text) returns integer language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select coalesce(sum(cardinality(c.job_ids)), 0)::integer from claim c where c.queue = $1
 $$;
 
--- How many jobs of a queue and key ('' = the whole queue) started within the last `seconds`. Starts that lie further
--- ahead are from before the clock went back: counted, they would stop the queue until the clock is there again.
+-- Returns how many jobs of a queue and key ('' = the whole queue) started within the last `seconds`. Starts that lie
+-- further ahead are from before the clock went back: counted, they would stop the queue until the clock is there again.
 create function ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) returns integer
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select coalesce(sum(u.started), 0)::integer from rate_use u
@@ -59,7 +59,7 @@ begin
 end
 $$;
 
--- The keys that wait in a queue, after `after`: a loose index scan.
+-- Returns the keys that wait in a queue, after `after`: a loose index scan.
 create function ostinato_internal.ready_keys(queue text, after text) returns setof text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -73,8 +73,8 @@ set enable_bitmapscan = off as $$
     select k.limit_key from key k limit ostinato_internal.most_keys()
 $$;
 
--- The jobs with a key that workers hold of a queue, by slot key. Claims from before it had key limits do not list their
--- keys.
+-- Returns the jobs with a key that workers hold of a queue, by slot key. Claims from before it had key limits do not
+-- list their keys.
 create function ostinato_internal.running_keys(queue text) returns table (limit_key text, job_id bigint)
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
@@ -86,7 +86,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_se
     where c.queue = $1 and c.limit_keys is null and j.limit_key is not null
 $$;
 
--- Those of some keys of a queue that may start something, and how much.
+-- Returns those of some keys of a queue that may start something, and how much.
 create function ostinato_internal.free_keys(limits ostinato_data.queue, keys text[])
 returns table (limit_key text, free integer)
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_hashjoin = on as $$
@@ -98,16 +98,16 @@ language sql stable set search_path = ostinato_data, pg_catalog, pg_temp set jit
     left join busy b on b.limit_key = w.limit_key
     cross join lateral (
         select least(
-            coalesce(($1).key_concurrency, 1000000) - coalesce(b.running, 0),
-            case when ($1).key_rate_count is null then 1000000
+            coalesce(($1).key_concurrency, ostinato_internal.no_limit()) - coalesce(b.running, 0),
+            case when ($1).key_rate_count is null then ostinato_internal.no_limit()
                  else ($1).key_rate_count
                      - ostinato_internal.recent_starts(($1).name, w.limit_key, ($1).key_rate_seconds) end) as free) f
     where f.free > 0
 $$;
 
--- The lanes of a queue with key limits, in the order of their turns: by priority, then those behind the last one
--- served. With more of them than one look holds these are the first, the next ones, and others each time: blocked lanes
--- stay, and hide those behind.
+-- Returns the lanes of a queue with key limits, in the order of their turns: by priority, then those behind the last
+-- one served. With more of them than one look holds these are the first, the next ones, and others each time: blocked
+-- lanes stay, and hide those behind.
 create function ostinato_internal.limited_lanes(hint ostinato_data.claim_hint)
 returns table (priority smallint, tenant_id text, n bigint)
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off
@@ -127,7 +127,7 @@ set enable_bitmapscan = off as $$
            row_number()
                over (order by l.priority, (l.priority, l.tenant_id) <= (($1).last_priority, (($1).lanes).last_tenant),
                      l.tenant_id)
-    from lane l
+    from lane l where l.tenant_id <> all ((select ostinato_internal.moving_tenants())::text[])
 $$;
 
 -- Takes jobs out of a queue with key limits: within the most urgent priority the tenants take turns, and of a key the
@@ -148,13 +148,13 @@ declare
     v_keys  text[];
     v_many  constant integer := ostinato_internal.most_keys();
     v_wary  constant integer := ostinato_internal.suspect_crashes();
+    v_no    constant text[] := ostinato_internal.moving_tenants();
 begin
     select * into v_hint from claim_hint h where h.queue = limits.name and h.kinds = coalesce(take_limited.kinds, '{}');
     v_hint.queue := limits.name;
     v_keys := array(select k from ostinato_internal.ready_keys(limits.name, coalesce(v_hint.seen_key, '')) k);
-    if v_keys[v_many] is null and v_hint.seen_key is not null then
-        v_keys := v_keys || array(select k from ostinato_internal.ready_keys(limits.name, '') k);
-    end if;
+    v_keys := v_keys || array(select k from ostinato_internal.ready_keys(limits.name, '') k
+                              where v_keys[v_many] is null and v_hint.seen_key is not null);
     with lane as materialized (
         select l.*, count(*) over () as lanes from ostinato_internal.limited_lanes(v_hint) l
     ), seen as materialized (
@@ -174,7 +174,7 @@ begin
             limits, v_keys || array(select s.limit_key from seen s where s.limit_key is not null)) f
         cross join lateral (
             select c.ctid, c.* from ready c
-            where c.queue = limits.name and c.limit_key = f.limit_key
+            where c.queue = limits.name and c.limit_key = f.limit_key and c.tenant_id <> all (v_no)
               and (c.crashes < v_wary or suspects) and (kinds is null or c.kind = any (kinds))
             order by c.queue, c.limit_key, c.priority, c.position limit least(f.free, wanted) for update skip locked) r
     ), ranked as (

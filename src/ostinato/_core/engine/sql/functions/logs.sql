@@ -7,7 +7,7 @@
 -- reads logs in another order waits for less than the second after which PostgreSQL calls it a deadlock. Lock order:
 -- the parents by name, then their default partitions.
 
--- The weeks of which a log has a partition.
+-- Returns the weeks of which a log has a partition.
 create function ostinato_internal.log_weeks(parent text) returns setof integer language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select (to_date(right(c.relname, 8), 'YYYYMMDD') - date '2026-01-01') / 7
@@ -101,6 +101,7 @@ declare
     v_moved bigint;
 begin
     perform ostinato_internal.make_partition(parent, v_name);
+    perform ostinato_internal.lock_written(parent, week);
     execute format('lock table ostinato_data.%I in access exclusive mode', parent || '_default');
     perform set_config('ostinato.upkeep', 'on', true);  -- a log that lets nobody delete lets us move (0029_audit.sql)
     execute format('with old as (delete from ostinato_data.%I where %I >= %s and %I < %s returning *) insert into '
@@ -124,6 +125,11 @@ language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_name constant text := ostinato_internal.week_name(parent, week);
 begin
+    if not ostinato_internal.is_archived(v_name) then
+        return query select 'kept', v_name, 'past retention, but not archived as it is: ostinato archive run',
+            null::bigint;
+        return;
+    end if;
     execute format('lock table only ostinato_data.%I in access exclusive mode', parent);
     execute format('alter table ostinato_data.%I detach partition ostinato_data.%I', parent, v_name);
     execute format('drop table ostinato_data.%I', v_name);

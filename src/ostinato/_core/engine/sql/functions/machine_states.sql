@@ -2,7 +2,7 @@
 -- 10,000 rows that the caller may see is counted whole; of a larger one, states that an index leads to are counted
 -- up to 1,000, and the others have what was found among the first 10,000 rows. What may be more is said to be.
 
--- Whether an index of a table leads to the rows of a state: by its column first, or after the tenant.
+-- Returns whether an index of a table leads to the rows of a state: by its column first, or after the tenant.
 create function ostinato_internal.leads_to_state(entity text, state_column text, tenant_column text) returns boolean
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select exists (
@@ -37,14 +37,15 @@ begin
         execute format('select coalesce(jsonb_object_agg(g.state, g.n), ''{}''), coalesce(sum(g.n), 0) from ('
                        'select s.state, count(*) as n from (select t.%I::text as state from %s t limit %s) s'
                        ' group by s.state) g', v_table.state_column, v_table.entity,
-                       least(greatest(sample, 1), 100000) + 1) into v_found, v_all;
+                       least(greatest(sample, 1), ostinato_internal.place_cap()) + 1) into v_found, v_all;
         v_leads := v_all > sample
             and ostinato_internal.leads_to_state(v_table.entity, v_table.state_column, v_table.tenant_column);
         foreach v_state in array v_table.states loop
             v_count := coalesce((v_found ->> v_state)::bigint, 0);
             if v_leads and v_count < most then
                 execute format('select count(*) from (select from %s t where t.%I = %L limit %s) s', v_table.entity,
-                               v_table.state_column, v_state, least(greatest(most, 1), 100000)) into v_count;
+                               v_table.state_column, v_state, least(greatest(most, 1), ostinato_internal.place_cap()))
+                into v_count;
                 return query select v_table.entity, v_state, v_count, v_count >= most;
             else
                 return query select v_table.entity, v_state, v_count, v_all > sample;

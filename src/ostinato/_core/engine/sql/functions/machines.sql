@@ -18,7 +18,7 @@
 -- refused if its event does not fit any more), a late worker (refused by the fence, before anything is read), a row of
 -- another tenant (not found, by the table's own policies).
 
--- What is wrong with the declaration of a machine, one sentence each.
+-- Returns what is wrong with the declaration of a machine, one sentence each.
 create function ostinato_internal.machine_faults(definition json) returns setof text language sql immutable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off as $$
     with recursive state as (
@@ -101,8 +101,8 @@ begin
 end
 $$;
 
--- The table of an entity ("schema.table"), null when there is none. Asks the catalogue, so it needs no right to the
--- schema.
+-- Returns the table of an entity ("schema.table"), null when there is none. Asks the catalogue, so it needs no right to
+-- the schema.
 create function ostinato_internal.relation_of(entity text) returns oid language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -110,7 +110,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
       and n.nspname = (parse_ident($1, false))[1] and c.relname = (parse_ident($1, false))[2]
 $$;
 
--- The type of a table's column; raises OS400 when there is no such column.
+-- Returns the type of a table's column; raises OS400 when there is no such column.
 create function ostinato_internal.column_type(entity text, name text) returns text language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -211,8 +211,8 @@ begin
 end
 $$;
 
--- An invariant as a condition on a row that goes by a name: made of quoted names, quoted values and a fixed set of
--- operators.
+-- Returns an invariant as a condition on a row that goes by a name: made of quoted names, quoted values and a fixed set
+-- of operators.
 create function ostinato_internal.rule_condition(rule json, row_name text, state_column text) returns text
 language sql immutable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -276,26 +276,24 @@ create function ostinato_internal.note_transition(
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_pass   transition_pass;
-    v_listed boolean;
+    v_now constant timestamptz := ostinato.now();
 begin
-    select p.* into v_pass from transition_pass p
-    where p.xid = pg_current_xact_id() and p.entity = note_transition.entity and p.machine = note_transition.machine
-    order by p.id desc limit 1;
-    -- The table too: somebody may have put the trigger function on one of his own.
-    v_listed := v_pass.relation = coalesce(pg_partition_root(note_transition.relation), note_transition.relation)
-        and exists (
-        select from machine_transition t
-        where t.machine = note_transition.machine and t.event = v_pass.event
-          and t.from_state = note_transition.from_state and t.to_state = note_transition.to_state);
-    if v_listed then
-        insert into transition (id, at, job_id, attempt, tenant_id, entity, entity_id, machine, event, from_state,
-                                to_state, actor, correlation_id, why)
-        values (ostinato.new_id(), ostinato.now(), v_pass.job_id, v_pass.attempt,
-                ostinato.tenant(note_transition.tenant_id), note_transition.entity, note_transition.entity_id,
-                note_transition.machine, v_pass.event, note_transition.from_state, note_transition.to_state,
-                v_pass.actor, v_pass.correlation_id, v_pass.why);
-    elsif from_state is distinct from to_state then
+    -- One statement, because it runs for every row of a set: the newest pass, if it lists this change. The table is
+    -- compared too: somebody may have put the trigger function on one of his own.
+    insert into transition (id, at, job_id, attempt, tenant_id, entity, entity_id, machine, event, from_state,
+                            to_state, actor, correlation_id, why)
+    select ostinato.new_id(v_now), v_now, p.job_id, p.attempt, ostinato.tenant(note_transition.tenant_id),
+           note_transition.entity, note_transition.entity_id, note_transition.machine, p.event,
+           note_transition.from_state, note_transition.to_state, p.actor, p.correlation_id, p.why
+    from (select w.* from transition_pass w
+          where w.xid = pg_current_xact_id() and w.entity = note_transition.entity
+            and w.machine = note_transition.machine
+          order by w.id desc limit 1) p
+    where p.relation = coalesce(pg_partition_root(note_transition.relation), note_transition.relation)
+      and exists (select from machine_transition t
+                  where t.machine = note_transition.machine and t.event = p.event
+                    and t.from_state = note_transition.from_state and t.to_state = note_transition.to_state);
+    if not found and from_state is distinct from to_state then
         raise exception using errcode = 'OS424',
             message = format('the state of %s %s cannot be written: %s to %s', entity, entity_id, from_state,
                              coalesce(to_state, 'null')),
@@ -340,7 +338,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where t.machine = $1 and t.from_state = $2
 $$;
 
--- The same in words.
+-- Returns the same in words.
 create function ostinato_internal.allowed_words(machine text, state text) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select case count(*) when 0 then format('Nothing leads out of %s.', coalesce($2, 'null'))
@@ -434,7 +432,7 @@ begin
 end
 $$;
 
--- The table that obeys a machine; refuses another one, and a tenant where the table has no column for it.
+-- Returns the table that obeys a machine; refuses another one, and a tenant where the table has no column for it.
 create function ostinato_internal.find_machine_table(machine text, entity text, tenant_id text)
 returns ostinato_data.machine_table language plpgsql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -497,7 +495,7 @@ begin
 end
 $$;
 
--- The assignments of the columns that a transition changes beside the state: quoted names, values from $3.
+-- Returns the assignments of the columns that a transition changes beside the state: quoted names, values from $3.
 create function ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) returns text
 language plpgsql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -535,10 +533,11 @@ declare
     v_part_of constant text := ostinato.correlation(correlation_id);
 begin
     perform ostinato_internal.check_name('by', v_by), ostinato_internal.check_options(correlation_id => v_part_of);
-    if octet_length(why) > 8192 then
+    if octet_length(why) > ostinato_internal.most_note_bytes() then
         raise exception using errcode = 'OS400',
-            message = format('why is %s bytes, the limit is 8192', octet_length(why)),
-            detail = json_build_object('bytes', octet_length(why), 'limit', 8192),
+            message = format('why is %s bytes, the limit is %s', octet_length(why),
+                             ostinato_internal.most_note_bytes()),
+            detail = json_build_object('bytes', octet_length(why), 'limit', ostinato_internal.most_note_bytes()),
             hint = 'Say it in a sentence; keep documents elsewhere.';
     end if;
     insert into transition_pass (xid, id, relation, entity, machine, event, actor, why, correlation_id, job_id, attempt)
@@ -569,7 +568,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from transition t
     where t.entity = $1 and ($2 is null or t.entity_id = $2) and ($3 is null or t.tenant_id = $3)
       and ($4 is null or t.id < $4)
-    order by t.id desc limit least(greatest($5, 1), 1000)
+    order by t.id desc limit least(greatest($5, 1), ostinato_internal.most_rows())
 $$;
 
 -- Deletes the passes of transactions that ended without closing them; for upkeep. Returns how many.

@@ -113,3 +113,17 @@ begin
     group by 1, 2 order by 1, 2;
 end
 $$;
+
+-- Returns whether this server is a replica, how many seconds it is behind, and the name that it shares with its
+-- primary. One that has replayed all that it was sent, and is still being sent, is not behind, however quiet the
+-- primary is; one that nobody sends anything is as old as the last commit that it has.
+create function ostinato.show_replication() returns table (is_replica boolean, lag double precision, system text)
+language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select pg_is_in_recovery(),
+           case when not pg_is_in_recovery() then 0
+                when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
+                     and exists (select from pg_stat_wal_receiver) then 0
+                else coalesce(greatest(0, extract(epoch from ostinato.now() - pg_last_xact_replay_timestamp())),
+                              'infinity'::double precision) end,
+           (select c.system_identifier::text from pg_control_system() c)
+$$;

@@ -69,8 +69,8 @@ begin
     if as_of_now then
         occurred_ats := array_replace(coalesce(nullif(occurred_ats, '{}'), '{null}'), null, ostinato.now());
     end if;
-    perform ostinato_internal.check_events(types, payloads, ordering_keys, versions, v_tenants, correlation_ids,
-                                           occurred_ats, producers);
+    perform ostinato_internal.check_here(v_tenants), ostinato_internal.check_events(types, payloads, ordering_keys,
+        versions, v_tenants, correlation_ids, occurred_ats, producers);
     perform ostinato_internal.lock_keys(v_tenants, ordering_keys, cardinality(payloads));
     -- So that a transaction has its number before it has a seq: sequence_events reckons with it.
     perform pg_current_xact_id();
@@ -131,8 +131,9 @@ begin
     if cardinality(types) > 0 and cardinality(tenant_ids) > 0 and cardinality(correlation_ids) > 0
         and cardinality(producers) > 0 and cardinality(occurred_ats) > 0
        and not exists (select from unnest(types || tenant_ids || correlation_ids || producers) v where v is null
-           or length(v) not between 1 and 200)
-       and not exists (select from unnest(ordering_keys) k where length(k) not between 1 and 200)
+           or length(v) not between 1 and ostinato_internal.longest_name())
+       and not exists (select from unnest(ordering_keys) k
+           where length(k) not between 1 and ostinato_internal.longest_name())
        and not exists (select from unnest(versions) v where v < 1)
        and not exists (select from unnest(occurred_ats) o where o is null or not isfinite(o))
        and not exists (select from unnest(payloads) p where ostinato_internal.is_odd_payload(p))
@@ -153,7 +154,8 @@ begin
         correlation_ids), ('producer', producers)) f (field, given)
     cross join lateral (select f.field, v.value from unnest(coalesce(nullif(f.given, '{}'),
         array[null::text])) v (value)
-                        where v.value is null or length(v.value) not between 1 and 200 limit 1) e limit 1;
+                        where v.value is null or length(v.value) not between 1 and ostinato_internal.longest_name()
+                        limit 1) e limit 1;
     if found then
         perform ostinato_internal.refuse_event(types[1], v_bad.field, coalesce(v_bad.value, 'null'));
     end if;
@@ -167,7 +169,7 @@ begin
         perform ostinato_internal.refuse_event(types[1], 'version', (select min(v)::text from unnest(versions) v));
     end if;
     perform ostinato_internal.check_name('ordering_key', k) from unnest(ordering_keys) k
-        where length(k) not between 1 and 200;
+        where length(k) not between 1 and ostinato_internal.longest_name();
     perform ostinato_internal.check_payload(ostinato_internal.pick(types, n), p.text)
         from unnest(payloads) with ordinality p (text, n)
     where ostinato_internal.is_odd_payload(p.text);
@@ -177,7 +179,7 @@ begin
 end
 $$;
 
--- Whether a payload has to be looked at closely: most are found to be right at a glance.
+-- Returns whether a payload has to be looked at closely: most are found to be right at a glance.
 create function ostinato_internal.is_odd_payload(payload text) returns boolean
 language sql immutable parallel safe as $$
     select payload is null or octet_length(payload) > ostinato_internal.most_bytes()
@@ -290,7 +292,7 @@ begin
 end
 $$;
 
--- The lane of an event: what it is in order with. Null without a key.
+-- Returns the lane of an event: what it is in order with. Null without a key.
 create function ostinato_internal.lane(tenant_id text, ordering_key text) returns text
 language sql immutable parallel safe as $$
     select tenant_id || e'\x1f' || ordering_key
@@ -376,7 +378,7 @@ begin
 end
 $$;
 
--- Whether an event waits for its position.
+-- Returns whether an event waits for its position.
 create function ostinato_internal.has_unsequenced() returns boolean language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select exists (select from event_unsequenced u where u.seq > coalesce((select s.safe_seq from event_sequencer s),
@@ -389,7 +391,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select coalesce((select s.position from event_sequencer s), 0)
 $$;
 
--- The position before the first event that got its own at or after a time. Every event emitted since then is behind it.
+-- Returns the position before the first event that got its own at or after a time. Every event emitted since then is
+-- behind it.
 create function ostinato_internal.position_at(at timestamptz) returns bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -443,9 +446,9 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from event_log l right join event e on e.id = l.event_id where e.id = $1
 $$;
 
--- The partitions of events, as logs are kept (logs.sql): a week goes when it is past retention and every subscription
--- that is not paused has been given all of it: the jobs hold their events themselves. A paused one keeps nothing: what
--- it misses is gone when it resumes.
+-- Keeps the partitions of events as logs are kept (logs.sql): a week goes when it is past retention and every
+-- subscription that is not paused has been given all of it: the jobs hold their events themselves. A paused one keeps
+-- nothing: what it misses is gone when it resumes.
 create function ostinato_internal.upkeep_events(cutoff timestamptz, weeks_ahead integer default 4)
 returns table (action text, name text, reason text, rows bigint) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -459,8 +462,8 @@ begin
 end
 $$;
 
--- The first id of the oldest week before a time in which an event is not sequenced, or not given to a subscription that
--- is not paused; null: there is none.
+-- Returns the first id of the oldest week before a time in which an event is not sequenced, or not given to a
+-- subscription that is not paused; null: there is none.
 create function ostinato_internal.needed_event(cutoff timestamptz) returns bigint language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select least(

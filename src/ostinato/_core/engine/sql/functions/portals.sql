@@ -7,7 +7,7 @@
 -- as sessions do, and is known by the SHA-256 of its text alone. They run as the owner, because a tenant reads no
 -- sessions; a tenant opens and closes links to its own endpoints only.
 
--- The tenant that a portal is for: of a tenant, always its own.
+-- Returns the tenant that a portal is for: of a tenant, always its own.
 create function ostinato_internal.portal_tenant(tenant_id text) returns text language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -32,8 +32,9 @@ begin
             detail = json_build_object('seconds', seconds, 'tenant_id', v_tenant), hint = 'Choose a minute to a day.';
     end if;
     select s.expires_at into v_until
-    from ostinato.open_session(hash, v_tenant, left('portal: ' || ostinato_internal.actor(), 200), array['portal'],
-                               ticket_seconds => seconds) s;
+    from ostinato.open_session(
+        hash, v_tenant, left('portal: ' || ostinato_internal.actor(), ostinato_internal.longest_name()),
+        array['portal'], ticket_seconds => seconds) s;
     perform ostinato_internal.record('create', 'portal', null, v_tenant,
                                      detail => json_build_object('until', v_until));
     return v_until;

@@ -21,7 +21,7 @@ exception when lock_not_available then
 end
 $$;
 
--- What is wrong with the row of a job; null when it can be read. The caller keeps upkeep out.
+-- Returns what is wrong with the row of a job; null when it can be read. The caller keeps upkeep out.
 create function ostinato_internal.job_damage(job_id bigint) returns text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -160,7 +160,7 @@ begin
 end
 $$;
 
--- Why a job does nothing that was set aside; no row for others.
+-- Returns why a job does nothing that was set aside; no row for others.
 create function ostinato_internal.why_quarantined(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'quarantined',
@@ -182,7 +182,8 @@ begin
     end if;
     raise warning 'ostinato: % failed: % (%)', note_fault.part, note_fault.message, note_fault.state;
     insert into fault as f (part, times, first_at, last_at, state, message)
-    values (note_fault.part, 1, ostinato.now(), ostinato.now(), note_fault.state, left(note_fault.message, 1000))
+    values (note_fault.part, 1, ostinato.now(), ostinato.now(), note_fault.state,
+            left(note_fault.message, ostinato_internal.longest_text()))
     on conflict (part) do update set
         times = f.times + 1, last_at = excluded.last_at, state = excluded.state, message = excluded.message;
 end

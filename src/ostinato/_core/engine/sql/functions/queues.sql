@@ -10,7 +10,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 begin
     perform ostinato_internal.check_name('queue', name);
-    if greatest(rate_seconds, key_rate_seconds) > 31536000 then  -- a year; infinity and NaN are more
+    if greatest(rate_seconds, key_rate_seconds) > ostinato_internal.year_seconds() then  -- infinity and NaN are more
         raise check_violation;
     end if;
     insert into queue as q (name, concurrency, rate_count, rate_seconds, key_concurrency, key_rate_count,

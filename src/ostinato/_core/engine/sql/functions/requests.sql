@@ -123,7 +123,8 @@ begin
                v_job.run_at, v_job.finished_at, v_job.duration_ms, v_job.args::text, v_job.result::text,
                v_job.error::text, v_job.limit_key, v_job.unique_key, v_job.unique_states, v_job.worker_id,
                v_job.worker_name, v_job.claimed_at, v_job.lease_until, v_job.cancel_requested_at, v_job.cancel_reason,
-               v_job.progress_done, v_job.progress_total, v_job.progress_note, v_job.progress_at) s;
+               v_job.progress_done, v_job.progress_total, v_job.progress_note, v_job.progress_at,
+               v_job.parent_id) s;
     select json_agg(s) into attempts from (
         select a.attempt, a.outcome, a.started_at, a.finished_at, a.duration_ms, a.worker_id, a.worker_name,
                a.result::text, a.error::text

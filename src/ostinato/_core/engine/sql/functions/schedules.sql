@@ -17,7 +17,8 @@
 -- What may go wrong: a rule that can no longer be computed (its zone is gone) pauses its schedule with an error, and
 -- the others fire.
 
--- How much later than its slot a schedule fires: the same for everybody who asks, spread evenly below `seconds`.
+-- Returns how much later than its slot a schedule fires: the same for everybody who asks, spread evenly below
+-- `seconds`.
 create function ostinato_internal.jitter(schedule_id bigint, slot_at timestamptz, seconds double precision)
 returns interval
 language sql immutable as $$
@@ -25,7 +26,8 @@ language sql immutable as $$
         * (hashint8extended((extract(epoch from $2) * 1000000)::bigint, $1) & 4294967295) / 4294967296.0)
 $$;
 
--- The first slot of a schedule after an instant, within its bounds, and when it is due; nulls when there is none.
+-- Returns the first slot of a schedule after an instant, within its bounds, and when it is due; nulls when there is
+-- none.
 create function ostinato_internal.next_due(
     s ostinato_data.schedule, after timestamptz, out slot_local timestamp, out slot_at timestamptz,
     out next_at timestamptz
@@ -46,8 +48,8 @@ begin
 end
 $$;
 
--- The slots of a schedule that are due, oldest first, from the one that waits on: all of them, or at least the `most`
--- newest.
+-- Returns the slots of a schedule that are due, oldest first, from the one that waits on: all of them, or at least the
+-- `most` newest.
 create function ostinato_internal.due_slots(
     s ostinato_data.schedule, first_local timestamp, first_at timestamptz, now timestamptz, most integer
 ) returns table (slot_local timestamp, slot_at timestamptz, next_at timestamptz) language plpgsql stable as $$
@@ -85,7 +87,8 @@ begin
 end
 $$;
 
--- What is to be done about a schedule whose slot is due: the slots that fire, how many are missed, and the next one.
+-- Returns what is to be done about a schedule whose slot is due: the slots that fire, how many are missed, and the next
+-- one.
 create function ostinato_internal.plan_fires(
     s ostinato_data.schedule, first_local timestamp, first_at timestamptz, now timestamptz,
     out locals timestamp[], out ats timestamptz[], out missed integer,
@@ -136,12 +139,12 @@ begin
 end
 $$;
 
--- An array as enqueue_jobs likes it: one value, when all are the same.
+-- Returns an array as enqueue_jobs likes it: one value, when all are the same.
 create function ostinato_internal.one_for_all(anyarray) returns anyarray language sql immutable as $$
     select case when $1 = array_fill($1[1], array[cardinality($1)]) then $1[:1] else $1 end
 $$;
 
--- The args of a schedule with the slot that the job serves.
+-- Returns the args of a schedule with the slot that the job serves.
 create function ostinato_internal.with_slot(s ostinato_data.schedule, slot_local timestamp, slot_at timestamptz)
 returns text
 language sql stable as $$
@@ -289,7 +292,7 @@ begin
                array_agg((l.s).priority::integer) as priorities
         from slots l left join kind k on k.name = (l.s).kind
     ) f;
-    v_jobs := array(select e from ostinato.enqueue_jobs(
+    v_jobs := array(select e from ostinato_internal.enqueue_by_itself(
         ostinato_internal.one_for_all(v_kinds), v_args, ostinato_internal.one_for_all(v_want),
         ostinato_internal.one_for_all(v_ranks),
         tenant_ids => ostinato_internal.one_for_all(array(select f.tenant_id from unnest(v_fires) f)),
@@ -372,7 +375,7 @@ begin
 end
 $$;
 
--- The rows that upsert_schedules writes, checked.
+-- Returns the rows that upsert_schedules writes, checked.
 create function ostinato_internal.read_schedules(schedules json, now timestamptz) returns ostinato_data.schedule[]
 language plpgsql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -519,7 +522,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         'tenant_id', $22))) u
 $$;
 
--- The id of a schedule, by its name; an error when there is none.
+-- Returns the id of a schedule, by its name; an error when there is none.
 create function ostinato_internal.find_schedule(name text, tenant_id text default null) returns bigint
 language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -721,8 +724,8 @@ begin
 end
 $$;
 
--- The next fires of a rule after an instant, in local time and in UTC. `note` says what is special about a day on which
--- the clock is moved.
+-- Returns the next fires of a rule after an instant, in local time and in UTC. `note` says what is special about a day
+-- on which the clock is moved.
 create function ostinato_internal.next_slots(
     rule ostinato_data.recurrence, n integer default 5, after timestamptz default null
 )
@@ -783,13 +786,13 @@ begin
 end
 $$;
 
--- How far local time is ahead of UTC, as +01:00.
+-- Returns how far local time is ahead of UTC, as +01:00.
 create function ostinato_internal.offset_text(at timestamptz, zone text) returns text language sql stable as $$
     select case when o < interval '0' then '-' else '+' end || to_char(greatest(o, -o), 'HH24:MI')
     from ostinato_internal.utc_offset($1, $2) o
 $$;
 
--- What is special about a slot when the clock is moved on its day; null on any other day.
+-- Returns what is special about a slot when the clock is moved on its day; null on any other day.
 create function ostinato_internal.slot_note(local timestamp, at timestamptz, zone text) returns text
 language sql stable as $$
     select case
@@ -822,7 +825,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by s.tenant_id, s.name limit $7
 $$;
 
--- A rule in words.
+-- Returns a rule in words.
 create function ostinato_internal.rule_text(s ostinato_data.schedule) returns text language sql immutable as $$
     select case
         when s.cron is not null then s.cron
@@ -859,6 +862,16 @@ returns table (slot_local timestamp, slot_at timestamptz, zone text, fired_at ti
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select f.slot_local, f.slot_at, f.zone, f.fired_at, f.lateness, f.job_id, f.missed
     from schedule_fire f where f.schedule_id = ostinato_internal.find_schedule($1, $2) order by f.slot_at desc limit $3
+$$;
+
+-- Returns the last fire of each of some schedules that have fired.
+create function ostinato.last_fires(schedule_ids bigint[])
+returns table (schedule_id bigint, slot_at timestamptz, fired_at timestamptz, lateness double precision, job_id bigint)
+language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select s.id, f.slot_at, f.fired_at, f.lateness, f.job_id
+    from unnest($1) s (id) cross join lateral (
+        select f.slot_at, f.fired_at, f.lateness, f.job_id from schedule_fire f
+        where f.schedule_id = s.id order by f.slot_at desc limit 1) f
 $$;
 
 -- Forgets what is past retention and no partition takes along: fires of slots that were old already when they were

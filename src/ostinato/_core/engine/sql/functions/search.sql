@@ -8,7 +8,7 @@
 -- So many jobs a search looks at, at the most.
 create function ostinato_internal.search_cap() returns integer language sql immutable parallel safe as 'select 10000';
 
--- The filter that a JSON object describes; refuses what no field can hold.
+-- Returns the filter that a JSON object describes; refuses what no field can hold.
 create function ostinato_internal.job_filter_of(filter json) returns ostinato_data.job_filter
 language plpgsql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -36,7 +36,7 @@ exception when data_exception then
 end
 $$;
 
--- Whether the arguments of a job contain others; arguments that jsonb cannot hold contain nothing.
+-- Returns whether the arguments of a job contain others; arguments that jsonb cannot hold contain nothing.
 create function ostinato_internal.has_args(args json, wanted jsonb) returns boolean language plpgsql immutable as $$
 begin
     return args::jsonb @> wanted;
@@ -45,7 +45,7 @@ exception when data_exception or statement_too_complex then
 end
 $$;
 
--- The next ids that a search has to look at, newest first; with `oldest` (dead letters only) oldest first.
+-- Returns the next ids that a search has to look at, newest first; with `oldest` (dead letters only) oldest first.
 create function ostinato_internal.search_window(
     in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean
 ) returns setof bigint language plpgsql stable
@@ -90,8 +90,8 @@ declare
     v_size   constant integer := case when v_plain then most else greatest(most, 1000) end;
     v_first  constant bigint := ostinato_internal.first_id(f.since);  -- 0 without a time
     v_last   constant bigint := least(
-        case when f.until is not null then ostinato_internal.first_id(f.until) + 10000000000 end, below,
-        9223372036854775807);
+        case when f.until is not null then ostinato_internal.first_id(f.until) + ostinato_internal.ids_of_a_day() end,
+        below, ostinato_internal.last_id());
     v_looked integer := 0;
     v_window bigint[];
 begin
@@ -145,7 +145,7 @@ create function ostinato.search_jobs(
 ) language plpgsql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_filter ostinato_data.job_filter := ostinato_internal.job_filter_of(filter::json);
-    v_edge   constant bigint := coalesce(before, 9223372036854775807);
+    v_edge   constant bigint := coalesce(before, ostinato_internal.last_id());
     v_most   constant integer := ostinato_internal.page_size(most);
     v_state  constant text := coalesce(state, case when v_filter.signature is not null then 'dead' end);
 begin

@@ -7,19 +7,19 @@
 -- A worker that dies takes up to ten seconds of figures with it: they are for people, not for accounts. Lock order:
 -- rows of series, then of tenant_series, each in the order of its key, so that two workers never wait for each other.
 
--- The bounds of the start latency in seconds: those of the metric ostinato_start_latency_seconds.
+-- Returns the bounds of the start latency in seconds: those of the metric ostinato_start_latency_seconds.
 create function ostinato_internal.latency_bounds() returns double precision[] language sql immutable parallel safe as $$
     select '{0.001,0.0025,0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60,300,900,3600}'::double precision[]
 $$;
 
--- The sum of two rows of counts, place by place.
+-- Returns the sum of two rows of counts, place by place.
 create function ostinato_internal.add_counts(a bigint[], b bigint[]) returns bigint[]
 language sql immutable parallel safe as $$
     select array_agg(coalesce(u.x, 0) + coalesce(u.y, 0) order by u.n)
     from unnest($1, $2) with ordinality u (x, y, n)
 $$;
 
--- The sum of many, which array_agg() made rows of.
+-- Returns the sum of many, which array_agg() made rows of.
 create function ostinato_internal.sum_counts(counts bigint[]) returns bigint[]
 language sql immutable parallel safe as $$
     select array_agg(c.sum order by c.place) from (
@@ -28,8 +28,8 @@ language sql immutable parallel safe as $$
     ) c (place, sum)
 $$;
 
--- The latency that this share of the starts did not exceed, as the upper bound of its bucket; null without starts. What
--- is beyond all bounds is shown as the last of them.
+-- Returns the latency that this share of the starts did not exceed, as the upper bound of its bucket; null without
+-- starts. What is beyond all bounds is shown as the last of them.
 create function ostinato_internal.latency_at(counts bigint[], share double precision) returns double precision
 language sql immutable parallel safe as $$
     select (ostinato_internal.latency_bounds())[least(min(c.n), cardinality(ostinato_internal.latency_bounds()))]
@@ -70,7 +70,7 @@ begin
 end
 $$;
 
--- The rows that the caller may see, as one shape: of all tenants, or of one.
+-- Returns the rows that the caller may see, as one shape: of all tenants, or of one.
 create function ostinato_internal.seen_series(step integer, since timestamptz, until timestamptz, for_queue text,
                                               for_kind text, for_tenant text)
 returns table (at timestamptz, queue text, kind text, first bigint, done bigint, failed bigint, dead bigint,

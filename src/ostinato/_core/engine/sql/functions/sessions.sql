@@ -11,17 +11,17 @@
 -- when its longest time is over, when its API key is revoked or its key or token has expired, or when it is closed.
 -- Lock order: by id.
 
--- The longest that a session lasts, however often it is used.
+-- Returns the longest that a session lasts, however often it is used.
 create function ostinato_internal.longest_session() returns interval language sql immutable as $$
     select interval '12 hours'
 $$;
 
--- How long an open session lasts without being used.
+-- Returns how long an open session lasts without being used.
 create function ostinato_internal.idle_session() returns interval language sql immutable as $$
     select interval '1 hour'
 $$;
 
--- A session as people see it.
+-- Returns a session as people see it.
 create function ostinato_internal.session_line(session ostinato_data.session) returns ostinato_data.session_line
 language sql immutable as $$
     select ($1).id, ($1).tenant_id, ($1).subject, ($1).roles, ($1).key_id, ($1).created_at, ($1).seen_at,
@@ -58,7 +58,7 @@ begin
 end
 $$;
 
--- Whether the API key of a session, if it has one, still works.
+-- Returns whether the API key of a session, if it has one, still works.
 create function ostinato_internal.has_usable_key(session ostinato_data.session, at timestamptz) returns boolean
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ($1).key_id is null

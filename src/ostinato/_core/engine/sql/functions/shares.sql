@@ -7,7 +7,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_se
     with lane as materialized (
         select l.priority, l.tenant_id
         from ostinato_internal.waiting_lanes($1, case when not ostinato_internal.sees_all()
-                                                      then ostinato_internal.own_tenant() end) l limit 1000
+                                                      then ostinato_internal.own_tenant() end) l
+        limit ostinato_internal.most_rows()
     ), waits as (
         select l.tenant_id, sum(c.n) as n, bool_or(c.n = $2) as capped from lane l
         cross join lateral (select count(*) as n from (

@@ -13,7 +13,7 @@ create function ostinato_internal.shelf_sample() returns integer language sql im
 -- So many jobs are moved to the shelf, or back, at once.
 create function ostinato_internal.shelf_batch() returns integer language sql immutable parallel safe as 'select 50000';
 
--- Whether a living worker serves the queue and knows the kind.
+-- Returns whether a living worker serves the queue and knows the kind.
 create function ostinato_internal.is_run(queue text, kind text) returns boolean language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select exists (select from worker w where $1 = any (w.queues) and $2 = any (w.kinds)
@@ -54,7 +54,7 @@ begin
 end
 $$;
 
--- The queues and kinds of the jobs that stand aside: a loose index scan.
+-- Returns the queues and kinds of the jobs that stand aside: a loose index scan.
 create function ostinato_internal.shelf_kinds() returns table (queue text, kind text) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -95,8 +95,8 @@ begin
 end
 $$;
 
--- What a poll does for the shelf: brings back what this worker runs, and puts aside what nobody runs in its queues. It
--- fails apart from the rest of the poll. Returns how many came back.
+-- Does what a poll does for the shelf: brings back what this worker runs, and puts aside what nobody runs in its
+-- queues. It fails apart from the rest of the poll. Returns how many came back.
 create function ostinato_internal.tidy_shelf(worker_id uuid, queues text[]) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -132,11 +132,11 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where not ostinato_internal.is_run(w.queue, w.kind) group by w.queue, w.kind order by w.queue, w.kind
 $$;
 
--- The same as the source of an alert.
+-- Returns the same as the source of an alert.
 create function ostinato.unrun_kind_jobs() returns table (label text, value double precision) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select k.kind, sum(k.jobs)::double precision from ostinato.unrun_kinds() k
-    group by k.kind order by k.kind limit 1000
+    group by k.kind order by k.kind limit ostinato_internal.most_rows()
 $$;
 
 -- Gives jobs of a kind another name: those that wait, lie dead or stand aside, at most `most` of them, and all its
@@ -198,7 +198,7 @@ begin
 end
 $$;
 
--- Why a job waits that stands aside; no row for others.
+-- Returns why a job waits that stands aside; no row for others.
 create function ostinato_internal.why_shelved(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'shelved',

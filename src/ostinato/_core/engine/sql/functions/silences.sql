@@ -12,7 +12,7 @@
 -- They run as the owner, because a tenant reads no alerts; a tenant acts on alerts that are its own, and, of those
 -- whose labels are tenants, on its own label. Lock order: alert_silence, then alert_firing, as evaluations do.
 
--- The declaration of an alert that the caller may act on.
+-- Returns the declaration of an alert that the caller may act on.
 create function ostinato_internal.find_own_alert(name text) returns ostinato_data.alert language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -30,7 +30,7 @@ begin
 end
 $$;
 
--- The label that the caller may act on: of an alert whose labels are tenants, a tenant has its own only.
+-- Returns the label that the caller may act on: of an alert whose labels are tenants, a tenant has its own only.
 create function ostinato_internal.own_label(declared ostinato_data.alert, label text) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select case when ($1).tenant_id is null then coalesce(ostinato.acting_tenant(), $2) else $2 end
@@ -124,7 +124,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from alert_silence s join alert a on a.name = s.alert cross join (select ostinato.acting_tenant() as own) o
     where s.until > ostinato.now() and ($1 is null or s.alert = $1)
       and (o.own is null or o.own <> '' and coalesce(a.tenant_id, s.label, o.own) = o.own)
-    order by s.until, s.alert, s.label limit 1000
+    order by s.until, s.alert, s.label limit ostinato_internal.most_rows()
 $$;
 
 -- Sends what silences kept back, where they have ended: the caller holds the row lock of the alert.

@@ -37,7 +37,8 @@ begin
     perform ostinato_internal.check_name('step name', s.name) from unnest(names) s (name)
         where s.name is null or length(s.name) not between 1 and ostinato_internal.longest_name();
     perform ostinato_internal.refuse_large_step(names[s.n], s.result)
-    from unnest(results) with ordinality s (result, n) where octet_length(s.result) > 1048576;
+    from unnest(results) with ordinality s (result, n)
+    where octet_length(s.result) > ostinato_internal.most_result_bytes();
     v_held := array(select h.n from ostinato_internal.share_claims(claim_ids, job_ids, attempts) h);
     with ours as materialized (
         select g.* from unnest(job_ids, attempts, positions, names, results, durations)
@@ -67,8 +68,10 @@ $$;
 create function ostinato_internal.refuse_large_step(name text, result text) returns void language plpgsql as $$
 begin
     raise exception using errcode = 'OS400',
-        message = format('the result of step %L is %s bytes, the limit is 1048576', name, octet_length(result)),
-        detail = json_build_object('step', name, 'bytes', octet_length(result), 'limit', 1048576),
+        message = format('the result of step %L is %s bytes, the limit is %s', name, octet_length(result),
+                         ostinato_internal.most_result_bytes()),
+        detail = json_build_object('step', name, 'bytes', octet_length(result),
+                                   'limit', ostinato_internal.most_result_bytes()),
         hint = 'Store the data in a table or a file and return its key.';
 end
 $$;
@@ -137,7 +140,7 @@ begin
 end
 $$;
 
--- The position of a stored step, by its name (the first of that name) or its number; null is the first of all.
+-- Returns the position of a stored step, by its name (the first of that name) or its number; null is the first of all.
 create function ostinato_internal.step_position(job_id bigint, step text) returns integer language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column

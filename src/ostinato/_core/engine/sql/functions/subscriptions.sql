@@ -26,7 +26,7 @@ create function ostinato_internal.log_window() returns integer language sql immu
 create function ostinato_internal.log_windows() returns integer language sql immutable parallel safe as 'select 20';
 -- `low` is raised when it lies so many positions behind, and so far.
 create function ostinato_internal.low_step() returns integer language sql immutable parallel safe as 'select 1000';
--- A list counts so many deliveries of a subscription.
+-- Returns how many deliveries of a subscription a list counts.
 create function ostinato_internal.delivery_cap() returns integer language sql immutable parallel safe as 'select 10000';
 
 -- Declares a subscription, or changes one. A new one begins at `start` ('now', 'beginning'), or behind a position or a
@@ -44,7 +44,7 @@ begin
     perform ostinato_internal.check_name('subscription', subscribe.name);
     perform ostinato_internal.check_name('kind', coalesce(subscribe.kind, subscribe.name));
     perform ostinato_internal.check_name('type', t) from unnest(types) t
-        where t is null or length(t) not between 1 and 200;
+        where t is null or length(t) not between 1 and ostinato_internal.longest_name();
     if subscribe.on_poison is null or subscribe.on_poison not in ('skip', 'block')
        or start is null or start not in ('now', 'beginning') then
         raise exception using errcode = 'OS400',
@@ -236,7 +236,7 @@ begin
 end
 $$;
 
--- The args of the job that an event is for a subscription: the whole event.
+-- Returns the args of the job that an event is for a subscription: the whole event.
 create function ostinato_internal.event_args(subscription text, "position" bigint, event ostinato_data.event)
 returns json
 language sql stable as $$
@@ -593,7 +593,7 @@ begin
 end
 $$;
 
--- The dead letters of a subscription: its buried events, oldest first.
+-- Returns the dead letters of a subscription: its buried events, oldest first.
 create function ostinato_internal.buried_jobs(
     subscription text, positions bigint[] default null, after bigint default 0
 )
@@ -756,7 +756,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by f.name, f.job_id
 $$;
 
--- What keeps an event's job behind: the one before it of its key, or its subscription.
+-- Returns what keeps an event's job behind: the one before it of its key, or its subscription.
 create function ostinato_internal.why_behind(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'behind',
@@ -774,7 +774,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where d.job_id = $1
 $$;
 
--- What the relay has to do, and in how many seconds: the part of chores() that is its own.
+-- Returns what the relay has to do, and in how many seconds: the part of chores() that is its own.
 create function ostinato_internal.event_chores() returns table (name text, due double precision) language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select 'relay', 0::double precision

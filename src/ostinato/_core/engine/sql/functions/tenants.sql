@@ -15,11 +15,13 @@ create function ostinato.enter_tenant(
 begin
     perform ostinato_internal.check_name('tenant_id', tenant_id);
     perform ostinato.enter_flow(tenant_id, correlation_id);
+    perform ostinato_internal.check_here(array[tenant_id]);
     if user_id is not null then
         perform ostinato_internal.check_name('user_id', user_id);
     end if;
     perform set_config('app.current_user_id', coalesce(user_id, ''), true),
-            set_config('app.key_id', coalesce(key_id::text, ''), true);
+            set_config('app.key_id', coalesce(key_id::text, ''), true),
+            set_config('ostinato.entered', tenant_id, true);  -- see cells.sql
     perform set_config('role', 'ostinato_tenant', true);
 end
 $$;
@@ -68,12 +70,14 @@ begin
 end
 $$;
 
--- The tenant of the transaction; '' when nobody said, which is no tenant's name: it finds nothing where null means all.
+-- Returns the tenant of the transaction; '' when nobody said, which is no tenant's name: it finds nothing where null
+-- means all.
 create function ostinato_internal.own_tenant() returns text language sql stable as $$
     select coalesce(pg_catalog.current_setting('app.tenant_id', true), '')
 $$;
 
--- Whether the caller sees every tenant, as workers do: claims, which hold jobs of many, are closed to all others.
+-- Returns whether the caller sees every tenant, as workers do: claims, which hold jobs of many, are closed to all
+-- others.
 create function ostinato_internal.sees_all() returns boolean language sql stable as $$
     select pg_catalog.has_table_privilege('ostinato_data.claim', 'select')
 $$;
@@ -90,8 +94,8 @@ begin
 end
 $$;
 
--- The tenant to filter by: the one asked for (null = any), else a tenant's own. Its policy filters too, but an index
--- that begins with the tenant is found by a condition.
+-- Returns the tenant to filter by: the one asked for (null = any), else a tenant's own. Its policy filters too, but an
+-- index that begins with the tenant is found by a condition.
 create function ostinato_internal.tenant_filter(asked text) returns text language sql stable as $$
     select coalesce($1, case when not ostinato_internal.sees_all() then ostinato_internal.own_tenant() end)
 $$;
@@ -119,7 +123,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_se
     where f.tenant_id is not null order by f.tenant_id
 $$;
 
--- The name of the tenant that comes after a name.
+-- Returns the name of the tenant that comes after a name.
 create function ostinato_internal.next_tenant(after text) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select least(

@@ -47,7 +47,7 @@ begin
 end
 $$;
 
--- The jobs of a correlation id; that of a job without one is job-<id>.
+-- Returns the jobs of a correlation id; that of a job without one is job-<id>.
 create function ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) returns setof bigint
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -67,14 +67,14 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     union all
     select s.run_at, 9::smallint, 'job', s.kind, 'scheduled', s.tenant_id, s.job_id, s.attempt, s.job_id::text,
             json_build_object('reason', s.reason, 'failures', s.failures)
-    from scheduled s where s.job_id = any ($1)
+    from scheduled s where s.job_id = any ($1) and ostinato_internal.real_time(s.run_at) is not null
     union all
     select w.registered_at, 4::smallint, 'wait', w.event, 'waiting', w.tenant_id, w.job_id, w.attempt, w.key,
             json_build_object('position', w.position, 'deadline', w.deadline)
     from job_wait w where w.job_id = any ($1)
 $$;
 
--- The attempts of jobs: those that ended, and those that are on.
+-- Returns the attempts of jobs: those that ended, and those that are on.
 create function ostinato_internal.trail_of_runs(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select o.finished_at, 8::smallint, 'attempt', j.kind, o.outcome, j.tenant_id, j.id, o.attempt, j.id::text,
@@ -87,7 +87,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from ostinato_internal.held_jobs($1) h join job j on j.id = h.job_id
 $$;
 
--- The steps that jobs took.
+-- Returns the steps that jobs took.
 create function ostinato_internal.trail_of_steps(ids bigint[]) returns setof ostinato_data.trail_line
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -96,7 +96,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from step s join job j on j.id = s.job_id where s.job_id = any ($1)
 $$;
 
--- The leases that jobs hold.
+-- Returns the leases that jobs hold.
 create function ostinato_internal.trail_of_leases(ids bigint[]) returns setof ostinato_data.trail_line
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -105,7 +105,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from lease l where l.job_id = any ($1)
 $$;
 
--- The slot of a schedule that a correlation id stands for: schedule-<id>-<seconds since 1970>.
+-- Returns the slot of a schedule that a correlation id stands for: schedule-<id>-<seconds since 1970>.
 create function ostinato_internal.trail_of_fires(correlation_id text) returns setof ostinato_data.trail_line
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -131,7 +131,7 @@ begin
 end
 $$;
 
--- The webhooks that events became, and every attempt to deliver them.
+-- Returns the webhooks that events became, and every attempt to deliver them.
 create function ostinato_internal.trail_of_webhooks(ids bigint[]) returns setof ostinato_data.trail_line
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -150,7 +150,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from sent s join webhook_attempt a on a.delivery_id = s.id
 $$;
 
--- The changes of state.
+-- Returns the changes of state.
 create function ostinato_internal.trail_of_transitions(correlation_id text, most integer)
 returns setof ostinato_data.trail_line language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

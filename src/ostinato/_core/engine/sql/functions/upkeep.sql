@@ -15,15 +15,15 @@
 
 -- Returns the week of a time.
 create function ostinato.week_of(at timestamptz) returns integer language sql immutable as $$
-    select (ostinato_internal.first_id($1) / 70000000000)::integer
+    select (ostinato_internal.first_id($1) / (7 * ostinato_internal.ids_of_a_day()))::integer
 $$;
 
--- The first id of a week.
+-- Returns the first id of a week.
 create function ostinato_internal.week_id(week integer) returns bigint language sql immutable as $$
-    select week * 70000000000
+    select week * 7 * ostinato_internal.ids_of_a_day()
 $$;
 
--- The name of a week's partition, such as job_20260101.
+-- Returns the name of a week's partition, such as job_20260101.
 create function ostinato_internal.week_name(parent text, week integer) returns text language sql immutable as $$
     select $1 || to_char(date '2026-01-01' + 7 * $2, '_YYYYMMDD')
 $$;
@@ -87,7 +87,7 @@ end
 $$;
 
 -- Makes the partitions of a week and moves what the default partitions hold of it. Attaching a table that is ready
--- leaves the parent open to work, which `create table … partition of` would not.
+-- leaves the parents open to work, which `create table … partition of` would not, unless the week is being written.
 create function ostinato_internal.add_week(week integer, thorough boolean)
 returns table (action text, name text, reason text, rows bigint)
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -109,6 +109,7 @@ begin
     end if;
     perform ostinato_internal.make_partition(p.name, ostinato_internal.week_name(p.name, week))
         from unnest('{job,outcome,step}'::text[]) p (name);
+    perform ostinato_internal.lock_written(p.name, week) from unnest('{job,outcome,step}'::text[]) p (name);
     lock table ostinato_data.job_default, ostinato_data.outcome_default, ostinato_data.step_default
         in access exclusive mode;
     return query select 'created', p.week, case when p.moved > 0 then 'its rows were moved from the default partition'
@@ -118,6 +119,18 @@ begin
           from (values ('job', 'id'), ('outcome', 'job_id'), ('step', 'job_id')) t (name, id)) p;
 exception when lock_not_available or deadlock_detected then
     return query select 'skipped', v_job, 'the locks were not free within 300 ms; the next call tries again', v_there;
+end
+$$;
+
+-- Keeps writers from a parent until we commit if rows of the week may be written now. An insert chooses its partition
+-- before it locks it: one that chose the default partition, and waited there for us, would find a partition that takes
+-- its row no longer, and fail. A week that is still ahead has no such rows, and its parent stays open.
+create function ostinato_internal.lock_written(parent text, week integer) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    if week <= ostinato.week_of(ostinato.now()) + 1 then  -- the next one may begin before we commit
+        execute format('lock table only ostinato_data.%I in share row exclusive mode', parent);
+    end if;
 end
 $$;
 
@@ -155,8 +168,8 @@ begin
 end
 $$;
 
--- The jobs of a range of ids that retention spares: those that are not finished, or finished after the cutoff, and
--- those whose parent has not ended and may still read their results.
+-- Returns the jobs of a range of ids that retention spares: those that are not finished, or finished after the cutoff,
+-- and those whose parent has not ended and may still read their results.
 create function ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamptz) returns setof bigint
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select s.job_id from scheduled s where s.job_id >= $1 and s.job_id < $2
@@ -185,6 +198,12 @@ begin
     if cardinality(v_needed) > 10000 and not thorough then
         return query select 'kept', v_job, 'too many of its jobs are not finished, or finished late',
             cardinality(v_needed)::bigint;
+        return;
+    end if;
+    if not (ostinato_internal.is_archived(v_job) and ostinato_internal.is_archived(v_outcome)
+            and ostinato_internal.is_archived(v_step)) then
+        return query select 'kept', v_job, 'past retention, but not archived as it is: ostinato archive run',
+            null::bigint;
         return;
     end if;
     lock table only ostinato_data.job, only ostinato_data.outcome, only ostinato_data.step in access exclusive mode;
@@ -233,6 +252,7 @@ begin
         order by j.id limit 5000 for update of j skip locked);
     -- Looked at again under the row locks that retry_job needs: what is finished now stays finished.
     v_ids := array(select i from unnest(v_ids) i where ostinato.job_state(i) in ('done', 'cancelled'));
+    perform ostinato_internal.keep_late(v_ids);
     delete from outcome_default o where o.job_id = any (v_ids);
     delete from step_default s where s.job_id = any (v_ids);
     delete from job_default j where j.id = any (v_ids);

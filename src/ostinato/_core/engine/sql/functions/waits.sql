@@ -15,7 +15,7 @@
 -- registration takes: it waits for no job that somebody else is moving (wake_jobs skips it, and the next poll tries
 -- again).
 
--- The name of the step that a wait is.
+-- Returns the name of the step that a wait is.
 create function ostinato_internal.wait_name(event text, key text) returns text
 language sql immutable parallel safe as $$
     select event || '/' || key
@@ -26,7 +26,7 @@ create function ostinato.never() returns timestamptz language sql immutable para
     select timestamptz '9000-01-01 00:00:00+00'
 $$;
 
--- A time as it was meant: the year 9000 stands for none.
+-- Returns a time as it was meant: the year 9000 stands for none.
 create function ostinato_internal.real_time(at timestamptz) returns timestamptz
 language sql immutable parallel safe as $$
     select case when at < ostinato.never() then at end

@@ -5,8 +5,8 @@
 -- writes one message (the bytes that are sent) for an event and one delivery for each endpoint that wants it: none is
 -- missed, none is written twice. A delivery is worked on by a job of kind webhooks.deliver in queue webhooks, whose
 -- limit key is the endpoint: retries, limits, dead letters and `why` are those of jobs. The handler
--- (runtime/webhooks.py) calls start_webhook_delivery, sends, and calls settle_webhook_delivery in the transaction that
--- ends the job, or that is fenced by it.
+-- (runtime/webhooks.py) calls start_webhook_delivery, sends, and calls complete_webhook_delivery, which ends the job
+-- too, or settle_webhook_delivery in a transaction that is fenced by the job.
 --
 -- States of a delivery: see 0009_webhooks.sql. With `ordered`, of the deliveries with one ordering key only the first
 -- that is not settled has a job; settling it, also as dead, starts the next.
@@ -19,8 +19,8 @@
 -- transaction that changes which deliveries of an ordered endpoint are open, or the state of an endpoint, holds the
 -- endpoint's row.
 
--- When to try again by default: at once, then after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, as Standard Webhooks
--- suggests.
+-- Returns when to try again by default: at once, then after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, as Standard
+-- Webhooks suggests.
 create function ostinato_internal.webhook_retry() returns json language sql immutable as $$
     select '{"delays": [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400], "jitter": 0.1, '
            '"max_attempts": 10}'::json
@@ -31,7 +31,8 @@ $$;
 create function ostinato_internal.check_webhook_secret(secret text, hint text) returns void
 language plpgsql immutable as $$
 begin
-    if ostinato.is_sealed(secret) is not true or length(secret) > 1000 or length(hint) between 0 and 4 is not true then
+    if ostinato.is_sealed(secret) is not true or length(secret) > ostinato_internal.longest_text()
+       or length(hint) between 0 and 4 is not true then
         raise exception using errcode = 'OS400', message = 'a webhook secret must be sealed, and come with its hint',
             detail = '{}',
             hint = 'Use `ostinato webhooks` or webhooks.create_endpoint(), which make secrets and seal them.';
@@ -47,13 +48,14 @@ declare
 begin
     if json_typeof(headers) is distinct from 'object' then
         v_bad := 'not an object';
-    elsif octet_length(headers::text) > 8192 or (select count(*) from json_object_keys(headers)) > 20 then
-        v_bad := 'more than 20, or than 8192 bytes';
+    elsif octet_length(headers::text) > ostinato_internal.most_note_bytes()
+          or (select count(*) from json_object_keys(headers)) > 20 then
+        v_bad := format('more than 20, or than %s bytes', ostinato_internal.most_note_bytes());
     else
         select case when bool_or(h.n > 1) then 'a name twice' else min(h.key) end into v_bad
         from (select e.key, e.value, count(*) over (partition by lower(e.key)) as n from json_each(headers) e) h
         where h.n > 1 or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or json_typeof(h.value) <> 'string'
-           or (h.value #>> '{}') !~ '^[ -~]*$' or length(h.value #>> '{}') > 1000
+           or (h.value #>> '{}') !~ '^[ -~]*$' or length(h.value #>> '{}') > ostinato_internal.longest_text()
            or lower(h.key) ~ '^(webhook-|proxy-)'
            or lower(h.key) in ('host', 'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade',
                                'content-length', 'content-type', 'content-encoding', 'accept-encoding', 'expect');
@@ -84,9 +86,9 @@ begin
             or exists (select from unnest(endpoint.event_types) t where t is null or t !~ '^(\*|[^\s*]{1,198}(\.\*)?)$')
             then 'event_types: 1 to 100 types, such as order.paid, order.* or *'
         when not coalesce(endpoint.timeout_seconds between 0.1 and 60, false) then 'timeout_seconds: 0.1 to 60'
-        when not coalesce(endpoint.disable_after_seconds between 60 and 31536000, false)
+        when not coalesce(endpoint.disable_after_seconds between 60 and ostinato_internal.year_seconds(), false)
             then 'disable_after_seconds: a minute to a year'
-        when length(endpoint.description) > 1000 then 'description: at most 1000 characters'
+        when length(endpoint.description) > ostinato_internal.longest_text() then 'description: at most 1000 characters'
         when json_typeof(endpoint.retry) is distinct from 'object'
             or not coalesce(endpoint.retry ->> 'max_attempts' ~ '^[1-9]\d{0,2}$', false)
             then 'retry: a policy with max_attempts from 1 to 999'
@@ -147,7 +149,7 @@ as $$
     select (ostinato_internal.lock_webhook_endpoint($1, $2)).id
 $$;
 
--- An endpoint by its name, locked until the end of the transaction.
+-- Locks an endpoint by its name until the end of the transaction.
 create function ostinato_internal.lock_webhook_endpoint(name text, tenant_id text default null)
 returns ostinato_data.webhook_endpoint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -217,7 +219,7 @@ declare
     v_id     constant bigint := v_endpoint.id;
 begin
     perform ostinato_internal.check_webhook_secret(secret, secret_hint);
-    if overlap_seconds is null or overlap_seconds not between 0 and 31536000 then
+    if overlap_seconds is null or overlap_seconds not between 0 and ostinato_internal.year_seconds() then
         raise exception using errcode = 'OS400',
             message = format('the overlap of two secrets cannot be %s s', overlap_seconds),
             detail = json_build_object('overlap_seconds', overlap_seconds::text), hint = 'Choose 0 seconds to a year.';
@@ -241,8 +243,9 @@ language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_endpoint constant webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
 begin
-    update webhook_endpoint e set state = 'paused', reason = left(pause_webhook_endpoint.reason, 500),
-        changed_at = ostinato.now() where e.id = v_endpoint.id;
+    update webhook_endpoint e set state = 'paused',
+        reason = left(pause_webhook_endpoint.reason, ostinato_internal.longest_error()), changed_at = ostinato.now()
+    where e.id = v_endpoint.id;
     perform ostinato_internal.record('pause', 'webhook', name, v_endpoint.tenant_id,
                                      why => pause_webhook_endpoint.reason);
 end
@@ -293,15 +296,15 @@ begin
 end
 $$;
 
--- Whether an endpoint wants events of a type: it is listed, or begins as one that ends in .* does, or all are wanted
--- (*).
+-- Returns whether an endpoint wants events of a type: it is listed, or begins as one that ends in .* does, or all are
+-- wanted (*).
 create function ostinato_internal.wants_event(wanted text[], event_type text) returns boolean
 language sql immutable as $$
     select exists (select from unnest($1) w
                    where w in ('*', $2) or (right(w, 2) = '.*' and starts_with($2, left(w, -1))))
 $$;
 
--- A text as part of a URI: what may not stand in one is percent-encoded.
+-- Returns a text as part of a URI: what may not stand in one is percent-encoded.
 create function ostinato_internal.uri_of(text text) returns text language sql immutable as $$
     select coalesce(string_agg(case when c.c ~ '^[A-Za-z0-9/:?#\[\]@!$&''()*+,;=._~%-]$' then c.c
                                     else regexp_replace(upper(encode(convert_to(c.c, 'UTF8'), 'hex')), '(..)', '%\1',
@@ -309,8 +312,8 @@ create function ostinato_internal.uri_of(text text) returns text language sql im
     from regexp_split_to_table($1, '') with ordinality c (c, n)
 $$;
 
--- An event as it is sent: the JSON format of CloudEvents 1.0, as base/events.py has it. The payload is passed on as it
--- was emitted, digit by digit.
+-- Returns an event as it is sent: the JSON format of CloudEvents 1.0, as base/events.py has it. The payload is passed
+-- on as it was emitted, digit by digit.
 create function ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) returns text
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -400,7 +403,8 @@ begin
 end
 $$;
 
--- Those of some deliveries that may start: their endpoint is active, and nothing of their key comes before them.
+-- Returns those of some deliveries that may start: their endpoint is active, and nothing of their key comes before
+-- them.
 create function ostinato_internal.startable_webhooks(ids bigint[]) returns setof bigint language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select d.id from webhook_delivery d join webhook_endpoint e on e.id = d.endpoint_id
@@ -437,10 +441,9 @@ begin
     from unnest(ids) with ordinality i (id, n) join webhook_delivery d on d.id = i.id
     join webhook_endpoint e on e.id = d.endpoint_id
     join webhook_message m on m.id = d.message_id;
-    v_jobs := array(select ostinato.enqueue_jobs('{webhooks.deliver}', v_args, queues => '{webhooks}',
-                                                 tenant_ids => v_tenants, correlation_ids => v_threads,
-                                                 limit_keys => v_keys, max_attempts => v_attempts,
-                                                 subjects => v_subjects));
+    v_jobs := array(select ostinato_internal.enqueue_by_itself(
+        '{webhooks.deliver}', v_args, '{webhooks}', tenant_ids => v_tenants, correlation_ids => v_threads,
+        limit_keys => v_keys, max_attempts => v_attempts, subjects => v_subjects));
     update webhook_delivery d set state = 'pending', job_id = n.job_id, settled_at = null
     from unnest(ids, v_jobs) n (id, job_id) where d.id = n.id;
 end
@@ -511,7 +514,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from ostinato_internal.lock_webhook_endpoint($1, $2) e cross join (select 'test-' || ostinato.new_id() as id) t
 $$;
 
--- The secrets of an endpoint that are valid now, the newest first, sealed. For those who sign.
+-- Returns the secrets of an endpoint that are valid now, the newest first, sealed. For those who sign.
 create function ostinato_internal.webhook_secrets(endpoint_id bigint) returns text[] language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select array_agg(s.secret order by s.expires_at is null desc, s.id desc) from webhook_secret s
@@ -549,18 +552,35 @@ begin
                       when v_endpoint.state <> 'active' then 'held' else 'retry' end;
     update webhook_delivery d
     set state = case v_verdict when 'retry' then 'pending' else v_verdict end, attempts = d.attempts + 1,
-        last_status = status, last_error = left(settle_webhook_delivery.error, 500),
+        last_status = status, last_error = left(settle_webhook_delivery.error, ostinato_internal.longest_error()),
         job_id = case when v_verdict <> 'held' then d.job_id end,
         settled_at = case when v_verdict in ('delivered', 'dead') then v_now end
     where d.id = v_delivery.id;
     insert into webhook_attempt (id, delivery_id, tenant_id, attempt, at, outcome, status, duration_ms, answer, error,
                                  next_at)
     values (ostinato.new_id(v_now), v_delivery.id, v_delivery.tenant_id, v_delivery.attempts + 1, v_now, outcome,
-            status, duration_ms, left(answer, 1000), left(settle_webhook_delivery.error, 500),
+            status, duration_ms, left(answer, ostinato_internal.longest_text()),
+            left(settle_webhook_delivery.error, ostinato_internal.longest_error()),
             case when v_verdict = 'retry' then v_now + make_interval(secs => retry_seconds) end);
     if v_verdict in ('delivered', 'dead') then
         perform ostinato_internal.start_next_webhook(v_delivery.endpoint_id, v_delivery.ordering_key);
     end if;
+    return v_verdict;
+end
+$$;
+
+-- Settles a delivery that the receiver took, and completes its job, in one statement; OS410 if another worker has the
+-- job by now. Returns what settle_webhook_delivery returns.
+create function ostinato.complete_webhook_delivery(
+    delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer,
+    answer text default null, job_ms integer default null
+) returns text language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_verdict text;
+begin
+    v_verdict := ostinato.settle_webhook_delivery(delivery_id, job_id, 'delivered', status, duration_ms, answer);
+    perform ostinato.complete_job(job_id, attempt, duration_ms => job_ms, claim_id => claim_id);
     return v_verdict;
 end
 $$;
@@ -656,9 +676,10 @@ begin
 end
 $$;
 
--- The endpoints of a tenant (null = all), or one of them. Of secrets only their last four characters and their ends, of
--- headers only their names. By tenant and name: those after `after` (tenant, name), where `failing` is true those that
--- refuse or that nothing is sent to, `most` of them. The counts are of the newest `sample` deliveries of each.
+-- Returns the endpoints of a tenant (null = all), or one of them. Of secrets only their last four characters and their
+-- ends, of headers only their names. By tenant and name: those after `after` (tenant, name), where `failing` is true
+-- those that refuse or that nothing is sent to, `most` of them. The counts are of the newest `sample` deliveries of
+-- each.
 create function ostinato.list_webhook_endpoints(
     tenant_id text default null, name text default null, failing boolean default false, after text[] default null,
     most integer default null, sample integer default 10000
@@ -685,7 +706,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
                count(*) filter (where d.state = 'held') as held, count(*) filter (where d.state = 'dead') as dead,
                max(d.settled_at) filter (where d.state = 'delivered') as last
         from (select d.state, d.settled_at from webhook_delivery d where d.endpoint_id = e.id order by d.id desc
-              limit least(greatest($6, 1), 100000)) d) c
+              limit least(greatest($6, 1), ostinato_internal.place_cap())) d) c
     where ($1 is null or e.tenant_id = $1) and ($2 is null or e.name = $2)
       and (not $3 or e.failing_since is not null or e.state <> 'active')
       and ($4 is null or (e.tenant_id, e.name) > ($4[1], $4[2]))

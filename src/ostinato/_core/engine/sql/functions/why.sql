@@ -38,12 +38,12 @@ begin
 end
 $$;
 
--- A time as people read it.
+-- Returns a time as people read it.
 create function ostinato_internal.say_time(at timestamptz) returns text language sql stable as $$
     select to_char($1 at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')
 $$;
 
--- A length of time as people read it: its two largest units.
+-- Returns a length of time as people read it: its two largest units.
 create function ostinato_internal.say_span(span interval) returns text language sql immutable as $$
     select case
         when s < 60 then format('%s s', round(s, case when s < 10 then 1 else 0 end))
@@ -53,7 +53,7 @@ create function ostinato_internal.say_span(span interval) returns text language 
     from (select greatest(0, extract(epoch from $1)) as s) t
 $$;
 
--- A count as people read it: at the cap there may be more.
+-- Returns a count as people read it: at the cap there may be more.
 create function ostinato_internal.say_count(n bigint) returns text language sql immutable as $$
     select $1 || case when $1 = ostinato_internal.line_cap() then ' or more' else '' end
 $$;
@@ -66,7 +66,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
       and not ostinato_internal.is_expired(w.beat_at, w.expiry_seconds, ostinato.now())
 $$;
 
--- Which event a job waits for.
+-- Returns which event a job waits for.
 create function ostinato_internal.why_waiting(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'waiting',
@@ -81,7 +81,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     union all select * from ostinato_internal.why_joining($1)
 $$;
 
--- What became of a job that ended: done, cancelled, dead.
+-- Returns what became of a job that ended: done, cancelled, dead.
 create function ostinato_internal.why_ended(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     with last as (
@@ -117,7 +117,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from last o where not exists (select from dead_letter d where d.job_id = $1)
 $$;
 
--- What is to be known about a job that a worker holds.
+-- Returns what is to be known about a job that a worker holds.
 create function ostinato_internal.why_running(job_id bigint) returns setof ostinato_data.reason language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -153,7 +153,7 @@ begin
 end
 $$;
 
--- A worker in whose process nothing moves, because one handler blocks its event loop.
+-- Names a worker in whose process nothing moves, because one handler blocks its event loop.
 create function ostinato_internal.why_loop_blocked(worker_id uuid) returns setof ostinato_data.reason
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -170,7 +170,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from worker w left join kind k on k.name = w.blocked_by where w.id = $1 and w.blocked_by is not null
 $$;
 
--- A worker that has not beaten for half its expiry or longer: when its jobs will be rescued, and by whom.
+-- Names a worker that has not beaten for half its expiry or longer: when its jobs will be rescued, and by whom.
 create function ostinato_internal.why_silent(worker_id uuid, worker text, beat_at timestamptz, lease_until timestamptz)
 returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -193,14 +193,14 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
              then 'No other worker is alive to take them. Start one with: ostinato worker --app package.module:app'
              else 'Nothing to do; if this worker is stuck, end its process. See: ostinato workers' end
     from tick t
-    -- A longer silence between two polls is an outage: the same share of an expiry as in ostinato.tick.
-    cross join (select ostinato.now() as now, make_interval(secs => coalesce(min(w.expiry_seconds), 15) * 7 / 15) as gap
+    cross join (select ostinato.now() as now, make_interval(secs => ostinato_internal.gap_seconds(
+                    coalesce(min(w.expiry_seconds), ostinato_internal.usual_expiry()))) as gap
                 from worker w) n
     cross join lateral (select count(*) as alive from worker w
                         where w.id <> $1 and not ostinato_internal.is_expired(w.beat_at, w.expiry_seconds, n.now)) a
 $$;
 
--- A wish to cancel that is not fulfilled yet.
+-- Returns a wish to cancel that is not fulfilled yet.
 create function ostinato_internal.why_cancelling(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'cancel_requested',
@@ -211,7 +211,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from cancel_request r where r.job_id = $1
 $$;
 
--- What a scheduled job waits for. While its time lies ahead that comes first; afterwards, what else is in its way.
+-- Returns what a scheduled job waits for. While its time lies ahead that comes first; afterwards, what else is in its
+-- way.
 create function ostinato_internal.why_scheduled(job_id bigint) returns setof ostinato_data.reason
 language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -270,7 +271,7 @@ begin
 end
 $$;
 
--- What keeps every job of this queue and kind: a paused queue, no worker.
+-- Returns what keeps every job of this queue and kind: a paused queue, no worker.
 create function ostinato_internal.why_blocked(queue text, kind text) returns setof ostinato_data.reason
 language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -306,7 +307,7 @@ begin
 end
 $$;
 
--- What a ready job waits for: everything that stops its queue or kind, then limits, then its turn.
+-- Returns what a ready job waits for: everything that stops its queue or kind, then limits, then its turn.
 create function ostinato_internal.why_ready(job_id bigint) returns setof ostinato_data.reason language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -338,7 +339,8 @@ begin
 end
 $$;
 
--- A job that waits apart, because its worker died with it more than once. How many wait before it is for workers only.
+-- Says that a job waits apart, because its worker died with it more than once. How many wait before it is for workers
+-- only.
 create function ostinato_internal.why_suspect(place ostinato_data.ready) returns setof ostinato_data.reason
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
@@ -355,7 +357,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_se
         limit ostinato_internal.line_cap()) l) s
 $$;
 
--- The place of a ready job in its line. What others have in the queue is for workers only.
+-- Returns the place of a ready job in its line. What others have in the queue is for workers only.
 create function ostinato_internal.why_turn(place ostinato_data.ready, blocked boolean)
 returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
@@ -382,8 +384,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_se
         limit ostinato_internal.line_cap()) l) u
 $$;
 
--- The limits that keep a job of its queue, or of its key there, from starting: how many they allow, within how many
--- seconds, how many run, and when a rate lets the next one start.
+-- Returns the limits that keep a job of its queue, or of its key there, from starting: how many they allow, within how
+-- many seconds, how many run, and when a rate lets the next one start.
 create function ostinato_internal.reached_limits(job_id bigint) returns setof ostinato_data.reached_limit
 language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -411,8 +413,8 @@ begin
 end
 $$;
 
--- Those that keep a job of the tenant. How many run is left out where they are counted over all tenants: all but the
--- keys that belong to the tenant.
+-- Returns those that keep a job of the tenant. How many run is left out where they are counted over all tenants: all
+-- but the keys that belong to the tenant.
 create function ostinato_internal.own_limits(job_id bigint)
 returns setof ostinato_data.reached_limit language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -422,7 +424,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from ostinato_internal.reached_limits($1) l join job j on j.id = $1
 $$;
 
--- The limits that a queue, or one key in it, has reached. A tenant learns which of its own jobs hold slots.
+-- Returns the limits that a queue, or one key in it, has reached. A tenant learns which of its own jobs hold slots.
 create function ostinato_internal.why_limited(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.code,
@@ -449,7 +451,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
             then ostinato_internal.slot_key(j.tenant_id, j.limit_key, j.limit_scope) end) h
 $$;
 
--- Who holds the slots of a queue, or of one slot key in it: the first few, oldest first, as a sentence and as JSON.
+-- Returns who holds the slots of a queue, or of one slot key in it: the first few, oldest first, as a sentence and as
+-- JSON.
 create function ostinato_internal.slot_holders(
     queue text, slot_key text, few integer default 10, out who text, out holders json
 ) language sql stable
@@ -468,7 +471,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     ) h
 $$;
 
--- When a rate limit lets the next job start; null when it does so now, or there is none.
+-- Returns when a rate limit lets the next job start; null when it does so now, or there is none.
 create function ostinato_internal.rate_frees_at(queue text, limit_key text, most integer, seconds double precision)
 returns timestamptz language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -481,8 +484,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     ) s where s.newer >= $3
 $$;
 
--- A unique key between jobs: the one that keeps this job from being run again, or those that this job keeps out: the
--- first few among the newest dead letters.
+-- Returns a unique key between jobs: the one that keeps this job from being run again, or those that this job keeps
+-- out: the first few among the newest dead letters.
 create function ostinato_internal.why_unique(job_id bigint, few integer default 10)
 returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -22,8 +22,8 @@ begin
     select * into v_tick from tick;
     select coalesce(min(w.expiry_seconds) filter (where not ostinato_internal.is_expired(w.beat_at, w.expiry_seconds,
         v_tick.last)),
-                    min(w.expiry_seconds), 15) as least,
-           coalesce(max(w.expiry_seconds), 15) as most
+                    min(w.expiry_seconds), ostinato_internal.usual_expiry()) as least,
+           coalesce(max(w.expiry_seconds), ostinato_internal.usual_expiry()) as most
     into v_expiry from worker w;
     if v_now between v_tick.last and v_tick.last + make_interval(secs => least(1, v_expiry.least / 15)) then
         return v_now < v_tick.grace_until;
@@ -34,7 +34,7 @@ begin
     end if;
     v_now := ostinato.now();
     if v_now < v_tick.last - interval '1 second'
-       or v_now > v_tick.last + make_interval(secs => v_expiry.least * 7 / 15) then
+       or v_now > v_tick.last + make_interval(secs => ostinato_internal.gap_seconds(v_expiry.least)) then
         v_tick.grace_until := v_now + make_interval(secs => v_expiry.most);
     end if;
     update tick set last = v_now, grace_until = v_tick.grace_until;
@@ -44,7 +44,8 @@ $$;
 
 -- Adds a worker. Its id is new at every start, so that no process is taken for another.
 create function ostinato.register_worker(
-    name text, queues text[], kinds text[], expiry_seconds double precision default 15, contract integer default 2
+    name text, queues text[], kinds text[], expiry_seconds double precision default 15, contract integer default 2,
+    release text default null, places integer default null
 ) returns uuid language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -65,8 +66,8 @@ begin
             detail = json_build_object('name', name, 'expiry_seconds', expiry_seconds::text),
             hint = 'Choose 0.001 to 86400 seconds.';
     end if;
-    insert into worker (id, name, started_at, beat_at, expiry_seconds, contract, queues, kinds)
-    values (v_id, name, ostinato.now(), ostinato.now(), expiry_seconds, contract, queues, kinds);
+    insert into worker (id, name, started_at, beat_at, expiry_seconds, contract, queues, kinds, release, places)
+    values (v_id, name, ostinato.now(), ostinato.now(), expiry_seconds, contract, queues, kinds, release, places);
     return v_id;
 end
 $$;
@@ -97,13 +98,13 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         secret_args = excluded.secret_args, open = coalesce(excluded.open, kind.open)
 $$;
 
--- The JSON schema of a kind's arguments, as the worker that registered last declared it; null: no worker has.
+-- Returns the JSON schema of a kind's arguments, as the worker that registered last declared it; null: no worker has.
 create function ostinato.kind_schema(kind text) returns json language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select k.args_schema from kind k where k.name = kind_schema.kind
 $$;
 
--- A sign of life. False: the worker was declared dead and its jobs were taken; it must start over with a new id.
+-- Beats for a worker. False: it was declared dead and its jobs were taken; it must start over with a new id.
 -- `blocked_by` is the kind whose handler blocks the worker's event loop just now: nothing else in that process moves;
 -- `why` and the metrics say so.
 create function ostinato.heartbeat_worker(worker_id uuid, draining boolean default false, blocked_by text default null)
@@ -139,7 +140,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     delete from worker w where w.id = $1
 $$;
 
--- Whether a worker's last beat is too old, or absurdly far in the future after the clock went back.
+-- Returns whether a worker's last beat is too old, or absurdly far in the future after the clock went back.
 create function ostinato_internal.is_expired(beat_at timestamptz, expiry_seconds double precision, at timestamptz)
 returns boolean
 language sql immutable as $$
@@ -225,8 +226,8 @@ language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
     ) g left join lateral unnest(g.begun) h (job_id) on true group by g.worker_id;
 $$;
 
--- Whether processes died within the hour that had nothing to do with a job. One that ran another job alone may have
--- been ended by that one, so it says nothing.
+-- Returns whether processes died within the hour that had nothing to do with a job. One that ran another job alone may
+-- have been ended by that one, so it says nothing.
 create function ostinato_internal.others_die(job_id bigint) returns boolean
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select exists (
@@ -235,7 +236,7 @@ language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
           and not exists (select from death e where e.worker_id = d.worker_id and others_die.job_id = any (e.begun)))
 $$;
 
--- Whether a job that ran alone in a process that died is held to be the cause.
+-- Returns whether a job that ran alone in a process that died is held to be the cause.
 create function ostinato_internal.is_guilty(job_id bigint, counted integer, max_crashes integer) returns boolean
 language sql stable as $$
     select counted >= ostinato_internal.suspect_crashes() + max_crashes
@@ -243,8 +244,8 @@ language sql stable as $$
             or not ostinato_internal.others_die(job_id))
 $$;
 
--- The crashes of a job after the death of its process: one that had not begun is no cause of it, one that ran alone is,
--- and those that ran beside others become suspects at the most.
+-- Returns the crashes of a job after the death of its process: one that had not begun is no cause of it, one that ran
+-- alone is, and those that ran beside others become suspects at the most.
 create function ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) returns integer
 language sql immutable as $$
     select case when not begun then crashes when alone then crashes + 1
@@ -356,7 +357,7 @@ begin
 end
 $$;
 
--- The first part of a poll: rescues, promotes, settles requests to cancel, wakes those whose event came. They fail
+-- Does the first part of a poll: rescues, promotes, settles requests to cancel, wakes those whose event came. They fail
 -- apart: what one of them meets (a damaged row, say) must not keep the others from their work.
 create function ostinato_internal.move_jobs(max_crashes integer, out rescued integer, out promoted integer)
 language plpgsql
@@ -398,7 +399,7 @@ begin
 end
 $$;
 
--- The services that have something to do, and in how many seconds the next one will.
+-- Returns the services that have something to do, and in how many seconds the next one will.
 create function ostinato_internal.due_chores(out chores text[], out next_due double precision) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin

@@ -8,7 +8,8 @@
 --   overlap  first, last, or both of the two instants
 -- Slots that fall on the same instant are one slot. Nothing here is immutable: the rules of zones change.
 
--- The instants of a wall-clock time, in order: none, one or two. The zone and the policies are those of a checked rule.
+-- Returns the instants of a wall-clock time, in order: none, one or two. The zone and the policies are those of a
+-- checked rule.
 create function ostinato_internal.local_instants(local timestamp, zone text, gap text, overlap text)
 returns timestamptz[]
 language plpgsql stable as $$
@@ -39,7 +40,7 @@ begin
 end
 $$;
 
--- How far the local time of a zone is ahead of UTC at an instant.
+-- Returns how far the local time of a zone is ahead of UTC at an instant.
 create function ostinato_internal.utc_offset(at timestamptz, zone text) returns interval language sql stable as $$
     select (at at time zone zone) - (at at time zone 'UTC')
 $$;
@@ -95,8 +96,8 @@ exception when invalid_parameter_value then
 end
 $$;
 
--- The numbers that one field of a cron text allows, in order; null for a plain star. `names` stand for the numbers from
--- `low` on.
+-- Returns the numbers that one field of a cron text allows, in order; null for a plain star. `names` stand for the
+-- numbers from `low` on.
 create function ostinato_internal.parse_cron_field(
     cron text, field text, what text, low integer, high integer, names text[] default '{}'
 ) returns smallint[] language plpgsql immutable as $$
@@ -140,14 +141,14 @@ begin
 end
 $$;
 
--- A number of a cron text, written as such or as one of the names; null when it is neither.
+-- Returns a number of a cron text, written as such or as one of the names; null when it is neither.
 create function ostinato_internal.cron_number(word text, low integer, names text[]) returns integer
 language sql immutable as $$
     select case when word ~ '^\d{1,2}$' then word::integer else low + array_position(names, word) - 1 end
 $$;
 
--- A rule from a cron text of five fields: minute, hour, day of the month, month, day of the week. When neither of the
--- two days starts with a star, either of them will do, as in every cron.
+-- Returns a rule from a cron text of five fields: minute, hour, day of the month, month, day of the week. When neither
+-- of the two days starts with a star, either of them will do, as in every cron.
 create function ostinato_internal.parse_cron(cron text) returns ostinato_data.recurrence
 language plpgsql immutable as $$
 declare
@@ -185,9 +186,9 @@ begin
 end
 $$;
 
--- A rule in a zone that was checked, from what a caller gives: a cron text, or a time of the day and perhaps weekdays,
--- or a single local time. Without policies a rule that holds at every hour follows elapsed time (skip, both), and any
--- other the wall clock (shift, first).
+-- Returns a rule in a zone that was checked, from what a caller gives: a cron text, or a time of the day and perhaps
+-- weekdays, or a single local time. Without policies a rule that holds at every hour follows elapsed time (skip, both),
+-- and any other the wall clock (shift, first).
 create function ostinato_internal.make_rule(
     cron text default null, at_time text default null, weekdays text[] default null, at text default null,
     zone text default null, gap text default null, overlap text default null
@@ -237,7 +238,7 @@ exception when data_exception then
 end
 $$;
 
--- Whether a rule holds on a day.
+-- Returns whether a rule holds on a day.
 create function ostinato_internal.is_day(rule ostinato_data.recurrence, day date) returns boolean
 language plpgsql immutable as $$
 declare
@@ -256,7 +257,7 @@ begin
 end
 $$;
 
--- The first day from a given one on that a rule holds; null when there is none in forty years.
+-- Returns the first day from a given one on that a rule holds; null when there is none in forty years.
 create function ostinato_internal.next_date(rule ostinato_data.recurrence, first date) returns date
 language plpgsql immutable as $$
 declare
@@ -280,7 +281,7 @@ begin
 end
 $$;
 
--- The first wall-clock time after a given one that a rule names.
+-- Returns the first wall-clock time after a given one that a rule names.
 create function ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp) returns timestamp
 language plpgsql immutable as $$
 declare
@@ -315,7 +316,7 @@ begin
 end
 $$;
 
--- The first slot of a rule after an instant; null when there is none.
+-- Returns the first slot of a rule after an instant; null when there is none.
 create function ostinato_internal.next_slot(
     rule ostinato_data.recurrence, after timestamptz, out local timestamp, out at timestamptz
 ) language plpgsql stable as $$
