@@ -75,8 +75,8 @@ class FiringPage(Page[FiringView]):
 async def list_alerts(
     caller: Who, *, firing: Annotated[bool, Query(description="Only those that fire.", examples=[False])] = False
 ) -> Alerts:
-    """The alerts of the tenant, with what is wrong now: 1,000 at most."""
-    async with caller.transaction() as conn:
+    """Return the alerts of the tenant, with what is wrong now: 1,000 at most."""
+    async with caller.reading() as conn:
         lines = await alerts.own_alerts(conn)
         found = await alerts.own_firings(conn, only_open=True, most=MOST_OPEN)
     return Alerts.of(
@@ -90,7 +90,7 @@ async def list_alerts(
 
 @router.get("/alerts/firings", needs=ENGINE_READ)
 async def list_firings(caller: Who, *, alert: Name = None, before: Before = None, limit: Limit = 50) -> FiringPage:
-    """The firings of the tenant within the retention time, newest first."""
-    async with caller.transaction() as conn:
+    """Return the firings of the tenant within the retention time, newest first."""
+    async with caller.reading() as conn:
         rows = await alerts.own_firings(conn, alert, before=before, most=limit + 1)
     return page_of(FiringPage, rows, limit)

@@ -60,8 +60,8 @@ async def list_audit(
     before: Before = None,
     limit: Limit = 50,
 ) -> AuditPage:
-    """What operators did that concerns the tenant, newest first."""
-    async with caller.transaction() as conn:
+    """Return what operators did that concerns the tenant, newest first."""
+    async with caller.reading() as conn:
         rows = await audit.list_entries(
             conn, actor=actor, verb=verb, target=target, since=since, before=before, most=limit + 1, loads=read_json
         )

@@ -86,7 +86,7 @@ class Refused:
     until: float
 
     def again(self) -> Unauthenticated:
-        """The same refusal, for another request."""
+        """Return the same refusal, for another request."""
         return Unauthenticated(self.error.message, hint=self.error.hint, **self.error.values)
 
 
@@ -141,7 +141,7 @@ class Authenticator:
             log.warning("key_uses_not_written", keys=self.uses.waiting)
 
     async def __call__(self, request: Request) -> Caller:
-        """The caller of a request; raises `Unauthenticated` or `TooManyRequests`."""
+        """Return the caller of a request; raises `Unauthenticated` or `TooManyRequests`."""
         try:
             text = bearer(request.headers.getlist("authorization"))
             self._check_shape(text)
@@ -153,6 +153,25 @@ class Authenticator:
         if known.caller.key_id is not None:
             self.uses.note(known.caller.key_id)
         return known.caller
+
+    async def still_knows(self, request: Request) -> bool:
+        """Return whether the key or token of a request that goes on still works; it is not counted again."""
+        try:
+            await self._who(bearer(request.headers.getlist("authorization")), request)
+        except Unauthenticated:
+            return False
+        except OstinatoError:
+            return True  # nobody can tell now: the database is away
+        return True
+
+    async def knows(self, text: str, request: Request) -> bool:
+        """Return whether a key or token is good here; counts no request, and says nothing."""
+        try:
+            self._check_shape(text)
+            await self._who(text, request)
+        except (Unauthenticated, TooManyRequests):
+            return False
+        return True
 
     def count(self, request: Request, bucket: Hashable) -> None:
         """Count a request of a caller; raises `TooManyRequests` when there were too many."""
@@ -246,7 +265,7 @@ def _take(limit: RateLimit, bucket: Hashable, request: Request) -> None:
 
 
 def bucket_of(key_id: int | None, tenant_id: str | None, subject: str) -> Hashable:
-    """Whose requests count together: those of a key; without one, those of a person."""
+    """Return whose requests count together: those of a key; without one, those of a person."""
     return (tenant_id, subject) if key_id is None else key_id
 
 
@@ -285,7 +304,7 @@ class Uses:
 
 
 def bearer(given: Sequence[str]) -> str:
-    """The key or token of the headers `Authorization`; errors never show it."""
+    """Return the key or token of the headers `Authorization`; errors never show it."""
     if not given:
         raise Unauthenticated("the header Authorization is missing", reason="missing")
     if len(given) > 1:
@@ -304,7 +323,7 @@ def bearer(given: Sequence[str]) -> str:
 
 
 def network(request: Request) -> str:
-    """The address of a request, or its network for IPv6, where a caller has many."""
+    """Return the address of a request, or its network for IPv6, where a caller has many."""
     host = "" if request.client is None else request.client.host
     try:
         address = ip_address(host)

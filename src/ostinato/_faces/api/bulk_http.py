@@ -53,7 +53,7 @@ class Which(Checked):
     """Part of the text of the arguments."""
 
     def search(self) -> Search:
-        """The filter as the engine takes it."""
+        """Return the filter as the engine takes it."""
         return cast("Search", self.model_dump(mode="json", exclude_none=True))
 
 
@@ -131,15 +131,15 @@ async def start_bulk(caller: Who, key: Key, body: BulkRequest) -> Response:
 
 @router.get("/bulk", needs=ENGINE_READ)
 async def list_bulk(caller: Who, *, before: Before = None, limit: Limit = 50) -> BulkPage:
-    """Bulk actions of the tenant, newest first."""
-    async with caller.transaction() as conn:
+    """Return the bulk actions of the tenant, newest first."""
+    async with caller.reading() as conn:
         return page_of(BulkPage, await bulk.list_(conn, before=before, most=limit + 1), limit)
 
 
 @router.get("/bulk/{job_id:digits}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_bulk(caller: Who, job_id: JobId) -> BulkView:
-    """A bulk action, and how far it is."""
-    async with caller.transaction() as conn:
+    """Return a bulk action, and how far it is."""
+    async with caller.reading() as conn:
         return BulkView.of(**asdict(await bulk.show(conn, job_id)))
 
 
@@ -151,8 +151,8 @@ async def list_refusals(
     after: Annotated[int, Query(ge=0, le=BIGGEST, description="The `next` of the page before.", examples=[0])] = 0,
     limit: Limit = 50,
 ) -> Refusals:
-    """The jobs that a bulk action left as they are, and why: the first thousand are kept."""
-    async with caller.transaction() as conn:
+    """Return the jobs that a bulk action left as they are, and why: the first thousand are kept."""
+    async with caller.reading() as conn:
         await bulk.show(conn, job_id)
         rows = await bulk.refusals(conn, job_id, after=after, most=limit + 1)
     return Refusals.of(items=rows[:limit], next=rows[limit - 1].job_id if len(rows) > limit else None)

@@ -46,8 +46,8 @@ async def list_dead_letters(
     before: Before = None,
     limit: Limit = 50,
 ) -> DeadLetterPage:
-    """Dead letters that match every filter, newest first."""
-    async with caller.transaction() as conn:
+    """Return the dead letters that match every filter, newest first."""
+    async with caller.reading() as conn:
         rows = await inspect.list_dead_letters(
             conn, queue=queue, kind=kind, signature=signature, before=before, most=limit + 1
         )
@@ -56,6 +56,6 @@ async def list_dead_letters(
 
 @router.get("/dead-letters/groups", needs=ENGINE_READ)
 async def list_dead_letter_groups(caller: Who, limit: Limit = 50) -> DeadLetterGroups:
-    """Dead letters grouped by their error, the largest group first."""
-    async with caller.transaction() as conn:
+    """Return the dead letters grouped by their error, the largest group first."""
+    async with caller.reading() as conn:
         return DeadLetterGroups.of(items=await inspect.dead_letter_groups(conn, most=limit))

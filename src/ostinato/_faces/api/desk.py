@@ -27,14 +27,14 @@ class Desk:
 
     @asynccontextmanager
     async def transaction(self, reason: str | None = None) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction that sees all tenants."""
+        """Open a transaction that sees all tenants."""
         async with self._staff.transaction() as conn:
             await audit.act_as(conn, self._caller.subject, reason=reason)
             yield conn
 
 
 async def desk_of(request: Request, caller: Who) -> Desk:
-    """The desk of a caller, for its own tenant."""
+    """Return the desk of a caller, for its own tenant."""
     site = getattr(request.app.state, "site", None)
     if site is None:
         raise NotConfigured("this process has no connection for it", hint="Install ostinato[console] beside the API.")
@@ -42,7 +42,7 @@ async def desk_of(request: Request, caller: Who) -> Desk:
 
 
 async def installation_of(request: Request, caller: Who) -> Desk:
-    """The desk of a caller who may act for the installation: never one with a token."""
+    """Return the desk of a caller who may act for the installation: never one with a token."""
     ENGINE_WRITE.check(caller.roles)
     if caller.key_id is None:
         raise Forbidden("a token does not act for the installation", hint="Use an API key with the role installation.")

@@ -20,7 +20,7 @@ class Directory(BaseRoute):
     """A route that stands for many others."""
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
-        """Routes without a path of their own, a mount for example, end the directory: order decides there."""
+        """Sort routes by their beginnings, up to the first without a path, as a mount: order decides there."""
         self._by_head: dict[str, list[tuple[int, Route]]] = defaultdict(list)
         for place, route in enumerate(routes):
             if not isinstance(route, Route):
@@ -42,14 +42,14 @@ class Directory(BaseRoute):
         await scope[CHOSEN].handle(scope, receive, send)
 
     def _candidates(self, path: str) -> list[tuple[int, Route]]:
-        """The routes whose literal beginning is one of the path, in their order."""
+        """Return the routes whose literal beginning is one of the path, in their order."""
         heads = accumulate(path.strip("/").split("/"), lambda whole, part: f"{whole}/{part}")
         lists = [self._by_head[head] for head in ("", *heads) if head in self._by_head]
         return lists[0] if len(lists) == 1 else sorted((each for found in lists for each in found), key=_place)
 
 
 def _head(path: str) -> str:
-    """The parts of a path before the first that has a parameter: `/jobs/{job_id}/why` begins with `jobs`."""
+    """Return the parts of a path before the first parameter: `/jobs/{job_id}/why` begins with `jobs`."""
     literal = path.partition("{")[0]
     whole = literal if literal == path else literal.rpartition("/")[0]
     return whole.strip("/")

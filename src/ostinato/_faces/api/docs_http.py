@@ -16,8 +16,9 @@ from starlette.staticfiles import StaticFiles
 
 from ostinato._core.base import errortree
 from ostinato._core.base.errors import NotFound
-from ostinato._core.web.problems import title_of
+from ostinato._core.web.problems import MEDIA_TYPE, title_of
 from ostinato._core.web.routes import SCHEMES, Router
+from ostinato._faces.api.schema_names import name_models
 
 STATIC = "/docs/static"
 POLICY = (
@@ -75,10 +76,12 @@ def describe(app: FastAPI) -> None:
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
-        document = made()
-        document.setdefault("components", {})["securitySchemes"] = SCHEMES
-        document["tags"] = [{"name": name, "description": texts[name]} for name in _tags_of(document)]
-        return document
+        if app.openapi_schema is None:
+            document = name_models(_with_problems(made()), _owner)
+            document.setdefault("components", {})["securitySchemes"] = SCHEMES
+            document["tags"] = [{"name": name, "description": texts[name]} for name in _tags_of(document)]
+            app.openapi_schema = document
+        return app.openapi_schema
 
     texts = _name_operations(app)
     app.openapi = openapi  # type: ignore[method-assign]
@@ -94,15 +97,31 @@ def _name_operations(app: FastAPI) -> dict[str, str]:
     for route in app.routes:
         if isinstance(route, APIRoute) and route.tags:
             tag = str(route.tags[0])
-            owner = "" if tag in TAGS else f"{tag.partition(' ')[0]}_"
+            owner = f"{_owner(tag)}_" if _owner(tag) else ""
             route.operation_id = f"{owner}{route.name.removeprefix(owner)}"
             if tag not in TAGS:
                 texts[tag] = _first_sentence(route.endpoint)
     return texts
 
 
+def _with_problems(document: dict[str, Any]) -> dict[str, Any]:
+    """Give the model of a problem the media type that problems are sent as; FastAPI has it under plain JSON."""
+    for path in document["paths"].values():
+        for operation in path.values():
+            for answer in operation["responses"].values():
+                content = answer.get("content", {})
+                if "schema" not in content.get(MEDIA_TYPE, {"schema": None}) and "application/json" in content:
+                    content[MEDIA_TYPE] |= content.pop("application/json")
+    return document
+
+
+def _owner(tag: str) -> str:
+    """Return the application that a tag belongs to; empty for the engine."""
+    return "" if tag in TAGS else tag.partition(" ")[0]
+
+
 def _first_sentence(endpoint: Callable[..., object]) -> str:
-    """What the module of a route says about itself."""
+    """Return what the module of a route says about itself."""
     text = inspect.getdoc(inspect.getmodule(endpoint)) or ""
     return " ".join(text.partition("\n\n")[0].split())
 
@@ -114,19 +133,19 @@ def _tags_of(document: dict[str, Any]) -> list[str]:
 
 @router.get("/docs", public=True)
 async def docs() -> Response:
-    """The interactive document."""
+    """Serve the interactive API document."""
     return HTMLResponse(PAGE, headers={"Content-Security-Policy": POLICY})
 
 
 @router.get("/docs/start.js", public=True)
 async def start() -> Response:
-    """The script that starts it: the security policy forbids inline scripts."""
+    """Serve the script that starts the document: the security policy forbids inline scripts."""
     return Response(START, media_type="text/javascript")
 
 
 @router.get("/problems/{code}", public=True)
 async def about_problem(code: str) -> Response:
-    """What a code of a problem means, and what to do about it."""
+    """Explain what a problem's code means, and what to do about it."""
     kind = next((kind for kind in errortree.tree() if kind.code == code), None)
     if kind is None:
         raise NotFound(f"there is no problem {code[:100]!r}", hint="Look at `type` again.")

@@ -27,8 +27,8 @@ async def list_events(
     before: Before = None,
     limit: Limit = 50,
 ) -> EventPage:
-    """Events that match every filter, newest first."""
-    async with caller.transaction() as conn:
+    """Return the events that match every filter, newest first."""
+    async with caller.reading() as conn:
         rows = await outbox.list_events(
             conn,
             type=type_,
@@ -45,8 +45,8 @@ async def list_events(
 async def show_event(
     caller: Who, event_id: Annotated[int, Path(ge=1, le=BIGGEST, description="The id of an event.")]
 ) -> EventView:
-    """An event with its payload."""
-    async with caller.transaction() as conn:
+    """Return an event with its payload."""
+    async with caller.reading() as conn:
         return EventView.model_validate(await outbox.show_event(conn, event_id))
 
 
@@ -56,8 +56,8 @@ async def show_trail(
     correlation_id: Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=["request-42"])],
     limit: Annotated[int, Query(ge=1, le=MOST_TRAIL, description="How many lines at the most.")] = MOST_TRAIL,
 ) -> Trail:
-    """Everything that happened for a correlation id; that of a job without one is `job-<id>`."""
-    async with caller.transaction() as conn:
+    """Return everything that happened for a correlation id; that of a job without one is `job-<id>`."""
+    async with caller.reading() as conn:
         rows = await inspect.trail(conn, correlation_id, tenant_id=caller.tenant_id, most=limit + 1)
     complete = len(rows) <= limit
     return Trail.of(correlation_id=correlation_id, items=rows[:limit], complete=complete)

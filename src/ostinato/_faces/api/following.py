@@ -1,13 +1,14 @@
 """Followers of jobs: one question a second for all that a process is asked to follow, by tenant.
 
-A stream sends an event when the state or the progress of its job changed, and ends with the job. Two
-hundred callers who follow the same job, or jobs of one tenant, cost the database as much as one.
+A stream sends an event when the state or the progress of its job changed, and ends with the job, and
+with the key or token of its caller. Two hundred callers who follow the same job, or jobs of one tenant,
+cost the database as much as one.
 """
 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 from ostinato._core.base.errors import NotFound, OstinatoError, TooManyRequests
@@ -19,12 +20,22 @@ from ostinato._core.runtime.client import Client
 log = get_logger("following")
 
 EVERY_SECONDS = 1.0
-SILENT_SECONDS = 15.0
+SILENT_SECONDS = 2.5
+"""A stream says at least so often that it is there, and looks whether its caller still is somebody: within 5 s of a
+revocation it ends, since a key is known for 2 s."""
 MOST_STREAMS = 1_000
+MOST_OF_TENANT = 200
 MOST_OF_CALLER = 20
 ENDED = frozenset({"done", "dead", "cancelled"})
 Followed = tuple[str, int]
 """A tenant and one of its jobs."""
+Still = Callable[[], Awaitable[bool]]
+"""Whether the caller of a stream may still read it."""
+
+
+async def always() -> bool:
+    """Let a stream go on as long as its job."""
+    return True
 
 
 class Followers:
@@ -35,31 +46,36 @@ class Followers:
         self._last: dict[Followed, Following | None] = {}
         self._changed: dict[Followed, asyncio.Event] = {}
         self._streams: Counter[Followed] = Counter()
-        self._callers: Counter[str] = Counter()
+        self._callers: Counter[tuple[str, str]] = Counter()
         self._asking: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
 
-    def check_room(self, caller: str) -> None:
-        """Refuse a stream beyond the most that are open at once, of a caller or of all."""
-        if self._callers[caller] >= MOST_OF_CALLER or self._callers.total() >= MOST_STREAMS:
+    def check_room(self, tenant: str, subject: str) -> None:
+        """Refuse a stream beyond the most that are open at once, of a caller, of its tenant or of all."""
+        own, tenants = self._callers[tenant, subject], self._of_tenant(tenant)
+        if own >= MOST_OF_CALLER or tenants >= MOST_OF_TENANT or self._callers.total() >= MOST_STREAMS:
             raise TooManyRequests(
-                f"{self._callers[caller]} streams of this caller are open, {self._callers.total()} of all",
+                f"{own} streams of this caller are open, {tenants} of its tenant",
                 hint="Close one, or ask GET /jobs/{job_id} now and then.",
             )
 
+    def _of_tenant(self, tenant: str) -> int:
+        return sum(count for (of, _), count in self._callers.items() if of == tenant)
+
     @contextmanager
-    def seat(self, caller: str) -> Iterator[None]:
-        """Count an open stream of a caller."""
-        self._callers[caller] += 1
+    def seat(self, tenant: str, subject: str) -> Iterator[None]:
+        """Count an open stream of a caller; refused as by `check_room`, for those who came at the same time."""
+        self.check_room(tenant, subject)
+        self._callers[tenant, subject] += 1
         try:
             yield
         finally:
-            self._callers[caller] -= 1
-            if not self._callers[caller]:
-                del self._callers[caller]
+            self._callers[tenant, subject] -= 1
+            if not self._callers[tenant, subject]:
+                del self._callers[tenant, subject]
 
-    async def follow(self, tenant: str, job_id: int) -> AsyncIterator[bytes]:
-        """The events of one job, as server-sent events; the last says how it ended."""
+    async def follow(self, tenant: str, job_id: int, still: Still = always) -> AsyncIterator[bytes]:
+        """Yield the events of one job, as server-sent events; the last says how it ended."""
         which = (tenant, job_id)
         self._streams[which] += 1
         self._changed.setdefault(which, asyncio.Event())
@@ -67,7 +83,7 @@ class Followers:
         try:
             if self._asking is None or self._asking.done():
                 self._asking = asyncio.create_task(self._ask_all(), name="following")
-            while not self._ending.is_set():
+            while not self._ending.is_set() and await still():
                 changed = self._changed[which]
                 found = self._last.get(which)
                 if found is not None and found != sent:

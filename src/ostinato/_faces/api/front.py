@@ -64,7 +64,7 @@ class Front:
         *,
         prefix: str = "",
     ) -> None:
-        """`larger` has the routes that take larger bodies than others, by method and path."""
+        """Wrap an application; `larger` has the routes that take larger bodies than others, by method and path."""
         self._app = app
         self._recorder = recorder
         self._most = max_body_bytes
@@ -151,7 +151,7 @@ class _Passage:
             raise self._too_large(int(length))
 
     async def receive(self) -> Message:
-        """The next piece of the body; raises `BodyTooLarge` when there is too much."""
+        """Receive the next piece of the body; raises `BodyTooLarge` when there is too much."""
         message = await self._receive()
         if message["type"] == "http.request":
             self._seen += len(message.get("body", b""))
@@ -160,7 +160,7 @@ class _Passage:
         return message
 
     async def send(self, message: Message) -> None:
-        """A piece of the answer; the first one gets our headers."""
+        """Send a piece of the answer; the first one gets our headers."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             more = {
@@ -215,6 +215,6 @@ def _see_through(scope: Scope, proxies: Proxies) -> None:
 
 
 def _path(scope: Scope) -> str:
-    """The route by its pattern: the values in its path may be personal data."""
+    """Return the route by its pattern: the values in its path may be personal data."""
     route: Any = scope.get("route")
     return getattr(route, "path", "-")

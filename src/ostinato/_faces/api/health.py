@@ -41,7 +41,7 @@ class Health(BaseModel):
 
 @router.get("/live", public=True, uncounted=True)
 async def live() -> Health:
-    """Whether this process answers. Does not use the database."""
+    """Check that this process answers. Does not use the database."""
     return Health(status="ok")
 
 
@@ -52,7 +52,7 @@ async def live() -> Health:
     responses={503: {"model": Health, "description": "Requests cannot be served."}},
 )
 async def ready(request: Request, response: Response) -> Health:
-    """Whether requests can be served: 200 or 503, with the checks."""
+    """Check whether requests can be served: 200 or 503, with the checks."""
     checks = await _checks(parts_of(request))
     states = {check.state for check in checks}
     status = next(state for state in ("fail", "warn", "ok") if state in states)

@@ -148,7 +148,7 @@ async def _queue(conn: AsyncConnection[Any], name: str) -> QueueView:
 
 @router.post("/queues/{name}/pause", needs=INSTALLATION, raises=(NotFound,))
 async def pause_queue(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> QueueView:
-    """Stop claims from a queue, for all tenants; jobs that run go on."""
+    """Pause claims from a queue, for all tenants; jobs that run go on."""
     async with desk.transaction(_reason(body)) as conn:
         await queues.pause(conn, name)
         return await _queue(conn, name)
@@ -156,7 +156,7 @@ async def pause_queue(desk: AtInstallation, name: Name, body: ReasonRequest | No
 
 @router.post("/queues/{name}/resume", needs=INSTALLATION, raises=(NotFound,))
 async def resume_queue(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> QueueView:
-    """Let claims from a queue go on."""
+    """Resume claims from a queue."""
     async with desk.transaction(_reason(body)) as conn:
         await queues.resume(conn, name)
         return await _queue(conn, name)
@@ -209,21 +209,21 @@ async def drain_worker(desk: AtInstallation, worker_id: UUID, body: ReasonReques
 
 @router.get("/subscriptions", needs=INSTALLATION)
 async def list_subscriptions(desk: AtInstallation) -> Subscriptions:
-    """Every subscription, and how far it is."""
+    """Return every subscription, and how far it is."""
     async with desk.transaction() as conn:
         return Subscriptions.of(items=await subscriptions.list_subscriptions(conn))
 
 
 @router.post("/subscriptions/{name}/pause", needs=INSTALLATION, raises=(NotFound,), status_code=204)
 async def pause_subscription(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> None:
-    """Stop the deliveries of a subscription."""
+    """Pause the deliveries of a subscription."""
     async with desk.transaction(_reason(body)) as conn:
         await subscriptions.pause(conn, name)
 
 
 @router.post("/subscriptions/{name}/resume", needs=INSTALLATION, raises=(NotFound,), status_code=204)
 async def resume_subscription(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> None:
-    """Let the deliveries of a subscription go on."""
+    """Resume the deliveries of a subscription."""
     async with desk.transaction(_reason(body)) as conn:
         await subscriptions.resume(conn, name)
 
@@ -238,7 +238,7 @@ async def replay_subscription(desk: AtInstallation, name: Name, body: ReplayRequ
 
 @router.get("/subscriptions/{name}/buried", needs=INSTALLATION)
 async def list_buried(desk: AtInstallation, name: Name, *, before: Before = None, limit: Limit = 50) -> BuriedPage:
-    """The events that a subscription gave up, newest first."""
+    """Return the events that a subscription gave up, newest first."""
     async with desk.transaction() as conn:
         rows = await subscriptions.buried(conn, name, before=before, most=limit + 1)
     return page_of(BuriedPage, rows, limit, "job_id")
@@ -260,7 +260,7 @@ async def list_samples(
     since: Since = None,
     step_seconds: Annotated[float, Query(ge=1, le=86_400, description="The step of the means.")] = 60.0,
 ) -> Samples:
-    """The stored figures of one name, of the last day unless `since` says otherwise."""
+    """Return the stored figures of one name, of the last day unless `since` says otherwise."""
     async with desk.transaction() as conn:
         start = since or await clock.now(conn) - DAY
         rows = await observe.samples(conn, name, start, step=timedelta(seconds=step_seconds))

@@ -107,7 +107,7 @@ async def signal_job(caller: Who, key: Key, job_id: JobId, body: SignalRequest |
 
 @router.get("/kinds", needs=ENGINE_READ)
 async def list_kinds(request: Request) -> Kinds:
-    """The kinds that tenants may start, with the JSON schema of their arguments, as this process knows them."""
+    """Return the kinds that tenants may start, with the JSON schema of their arguments, as this process knows them."""
     found = [kind for app in parts_of(request).apps for kind in app.kinds.values() if kind.open]
     return Kinds(
         items=[

@@ -1,7 +1,7 @@
 """`/api/v1/engine/jobs` lists, adds, retries and cancels the tenant's jobs."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Annotated, Any, cast
 
@@ -85,7 +85,7 @@ async def list_jobs(
     before: Before = None,
     limit: Limit = 50,
 ) -> JobPage:
-    """Jobs that match every filter, newest first. A page may be short, even empty, and have a `next`."""
+    """Return the jobs that match every filter, newest first. A page may be short, even empty, and have a `next`."""
     given: dict[str, Any] = {
         "queue": queue,
         "kind": kind,
@@ -97,7 +97,7 @@ async def list_jobs(
         "text": text,
     }
     which = cast("Search", {name: value for name, value in given.items() if value is not None})
-    async with caller.transaction() as conn:
+    async with caller.reading() as conn:
         found = await inspect.search_jobs(conn, which, state=state, before=before, most=limit)
     return JobPage.model_validate({"items": found.jobs, "next": found.next})
 
@@ -151,7 +151,7 @@ async def redrive_jobs(caller: Who, key: Key, body: RedriveRequest) -> Response:
 
 @router.get("/jobs/{job_id:digits}", needs=ENGINE_READ, raises=(NotFound,), response_model=JobView)
 async def show_job(caller: Who, job_id: JobId) -> Response:
-    """A job with its attempts, its steps, and the events and the trail of its correlation id."""
+    """Return a job with its attempts, its steps, and the events and the trail of its correlation id."""
     (found,) = await caller.call(
         "show_job_as",
         _read=True,
@@ -166,8 +166,8 @@ async def show_job(caller: Who, job_id: JobId) -> Response:
 
 @router.get("/jobs/{job_id:digits}/why", needs=ENGINE_READ, raises=(NotFound,))
 async def explain_job(caller: Who, job_id: JobId) -> Why:
-    """Why a job is not running, or what became of it."""
-    async with caller.transaction() as conn:
+    """Explain why a job is not running, or what became of it."""
+    async with caller.reading() as conn:
         return Why.of(job_id=job_id, reasons=await inspect.why(conn, job_id, loads=read_json))
 
 
@@ -182,12 +182,14 @@ async def follow_job(caller: Who, request: Request, job_id: JobId) -> Response:
     """Follow a job: an event `progress` for each change of its state or progress, and `end` when it has ended."""
     parts = parts_of(request)
     await check_seen(parts.client, caller.tenant_id, job_id)
-    name = f"{caller.tenant_id}/{caller.subject}"
-    parts.followers.check_room(name)
+    parts.followers.check_room(caller.tenant_id, caller.subject)
+
+    async def still() -> bool:
+        return await request.app.state.authenticate.still_knows(request)  # type: ignore[no-any-return]
 
     async def events() -> AsyncIterator[bytes]:
-        with parts.followers.seat(name):
-            async for event in parts.followers.follow(caller.tenant_id, job_id):
+        with suppress(TooManyRequests), parts.followers.seat(caller.tenant_id, caller.subject):
+            async for event in parts.followers.follow(caller.tenant_id, job_id, still):
                 yield event
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
@@ -229,7 +231,7 @@ async def cancel_job(caller: Who, key: Key, job_id: JobId, body: CancelRequest |
 
 
 def object_of(text: str) -> dict[str, Any]:
-    """A JSON object in an address."""
+    """Parse a JSON object in an address."""
     found = read_json(text)
     if not isinstance(found, dict) or set(found) == {"unreadable"}:
         raise InvalidInput(f"args is not a JSON object: {text[:100]!r}", hint='Write one, such as {"invoice_id": 7}.')
@@ -255,7 +257,7 @@ def closed_is_forbidden() -> Iterator[None]:
 
 
 def described_job(caller: Caller, parts: Parts, body: EnqueueRequest) -> dict[str, Any]:
-    """What a request says of a job, as it is added; if this process knows its kind, the args are checked."""
+    """Return what a request says of a job, as it is added; if this process knows its kind, the args are checked."""
     given = body.model_dump(exclude={"args"}, exclude_none=True)
     if (traceparent := current_traceparent()) is not None:
         given["traceparent"] = traceparent

@@ -84,7 +84,7 @@ class IssuerKeys:
             await asyncio.wait([self._task])
 
     async def find(self, kid: str | None, algorithm: str) -> jwt.PyJWK:
-        """The key that a token names as its signing key.
+        """Return the key that a token names as its signing key.
 
         Raises `Unauthenticated`, or `NoAnswer` when no keys are known.
         """
@@ -218,7 +218,7 @@ async def ask(http: httpx.AsyncClient, method: str, url: str, **options: Any) ->
 
 
 def usable(document: Mapping[str, Any]) -> list[Key]:
-    """The keys of a JWKS that can be used; others are left out."""
+    """Return the keys of a JWKS that can be used; others are left out."""
     listed = document.get("keys")
     found = [
         key

@@ -17,7 +17,7 @@ _HINT = "An operator of the installation does it: ostinato keys"
 
 
 def beyond_giving(roles: Collection[str], has: Collection[str]) -> list[str]:
-    """Which of some roles a caller may not give: neither its own nor the engine's, or of the installation."""
+    """Return the roles that a caller may not give: neither its own nor the engine's, or of the installation."""
     return sorted(set(roles) - {*READERS, *has} | set(INSTALLATION.roles) & set(roles))
 
 
@@ -34,6 +34,6 @@ async def check_revocation(conn: AsyncConnection[Any], key_id: int, tenant_id: s
 
 
 async def _roles(conn: AsyncConnection[Any], key_id: int, tenant_id: str) -> list[str]:
-    """The roles of a key of the tenant; none of one that it has not, which the verb itself refuses."""
+    """Return the roles of a key of the tenant; none of one that it has not, which the verb itself refuses."""
     found = await keys.find(conn, key_id)
     return found.roles if found is not None and found.tenant_id == tenant_id else []

@@ -25,7 +25,7 @@ class Matcher:
         self._working: asyncio.Task[None] | None = None
 
     async def match(self, text: str) -> keys.Key:
-        """The key of a text; raises `Unauthenticated`, as `keys.authenticate` does."""
+        """Return the key of a text; raises `Unauthenticated`, as `keys.authenticate` does."""
         future: asyncio.Future[keys.Key | Unauthenticated] = asyncio.get_running_loop().create_future()
         self._waiting.append((text, future))
         if self._working is None:

@@ -17,9 +17,11 @@ from starlette.routing import Route
 
 from ostinato._core.base.errors import OstinatoError
 from ostinato._core.base.log import get_logger
+from ostinato._core.base.metrics import REPLICA_LAG, Recorder
 from ostinato._core.base.prometheus import render
 from ostinato._core.engine import observe
 from ostinato._core.runtime.observe import figures
+from ostinato._core.runtime.replica import showing
 from ostinato._faces.api.parts import Parts
 
 log = get_logger("metrics")
@@ -40,7 +42,7 @@ class MetricsPage:
         self._making: asyncio.Task[Response] | None = None
 
     async def read(self) -> Response:
-        """The page as it was within the last second, or as it is."""
+        """Return the page as it was within the last second, or as it is."""
         if self._page is not None and self._clock() < self._fresh_until:
             return self._page
         if self._making is None:
@@ -59,17 +61,22 @@ class MetricsPage:
     async def _snapshot(self) -> Response:
         parts = self._parts
         try:
-            async with parts.client.connection() as conn:
-                engine = await observe.record(conn)
-                theirs = await figures.ask(conn, parts.apps, parts.recorder)
+            (engine, theirs), lag = await showing(self._read)
         except OstinatoError as error:
             log.warning("metrics_not_read", error_code=type(error).code)
             return PlainTextResponse(f"{error.message}\n", 503)
+        if lag is not None:
+            engine.set(REPLICA_LAG, lag)
         return Response(render([engine, *theirs.recorders, parts.recorder], theirs.metrics), media_type=MEDIA_TYPE)
+
+    async def _read(self) -> tuple[Recorder, figures.Shown]:
+        parts = self._parts
+        async with parts.client.reading() as conn:
+            return await observe.record(conn), await figures.ask(conn, parts.apps, parts.recorder)
 
 
 def metrics_app(parts: Parts) -> Starlette:
-    """The application that serves the page, for a server of its own."""
+    """Make the application that serves the page, for a server of its own."""
     page = MetricsPage(parts)
 
     async def show(_: Request) -> Response:

@@ -66,18 +66,18 @@ class PanelApps(View):
 
 @router.get("/panels", needs=ENGINE_READ)
 async def list_panels(request: Request) -> PanelApps:
-    """The names of the applications that have panels, by name."""
+    """Return the names of the applications that have panels, by name."""
     return PanelApps(items=[app.name for app in parts_of(request).apps if app.panels])
 
 
 @router.get("/panels/{app}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_panels(request: Request, caller: Who, app: AppName) -> AppPanels:
-    """The panels of one application, with the rows of the tenant only."""
+    """Return the panels of one application, with the rows of the tenant only."""
     parts = parts_of(request)
     # Pages with a name have an address of their own in the console; what they show are routes of the application here.
     front = [each for each in panels_of(parts.apps, app) if not each.name and each.read is not None]
     panels = [each for each in front if each.needs is None or each.needs.allows(caller.roles)]
-    async with caller.transaction() as conn:
+    async with caller.reading() as conn:
         now = await clock.now(conn)
         look = Look(caller.tenant_id, caller.subject, caller.roles, {}, now, parts.settings)
         read = [(each.title, await each.blocks(conn, look)) for each in panels]
@@ -89,7 +89,7 @@ async def show_panels(request: Request, caller: Who, app: AppName) -> AppPanels:
 
 
 def _view(block: Block) -> CountsView | TableView | None:
-    """The values of a block; None for what only a page can show."""
+    """Return the values of a block; None for what only a page can show."""
     match block:
         case Counts():
             return CountsView(title=block.title, values=dict(block.values))

@@ -6,6 +6,7 @@ from typing import cast
 
 from fastapi import Request
 
+from ostinato._core.base.cellmap import CellMap
 from ostinato._core.base.metrics import Recorder
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.client import Client
@@ -26,14 +27,18 @@ class Parts:
     recorder: Recorder = field(default_factory=Recorder)
     watches: bool = False
     """Whether this process evaluates alerts, as workers do."""
+    cells: CellMap | None = None
+    """The cells that there are, if there are several."""
+    cell: str = ""
+    """Which of them this is."""
     client: Client = field(init=False)
     followers: Followers = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = Client(self.database.for_api(), self.settings, max_size=CONNECTIONS, role="api")
+        self.client = Client(self.database.for_api(), self.settings, max_size=CONNECTIONS, role="api", shows=True)
         self.followers = Followers(self.client)
 
 
 def parts_of(request: Request) -> Parts:
-    """The parts of the process that serves this request."""
+    """Return the parts of the process that serves this request."""
     return cast("Parts", request.app.state.parts)

@@ -25,6 +25,6 @@ class Queues(View):
 
 @router.get("/queues", needs=ENGINE_READ)
 async def list_queues(caller: Who) -> Queues:
-    """Queues that are configured, belong to a kind, or hold jobs of the tenant: 1,000 at most."""
-    async with caller.transaction() as conn:
+    """Return the queues that are configured, belong to a kind, or hold jobs of the tenant: 1,000 at most."""
+    async with caller.reading() as conn:
         return Queues.of(items=await inspect.list_queues(conn, most=MOST))

@@ -81,11 +81,11 @@ class RateLimit:
         return self._grant(missing, allowed=allowed)
 
     def headers(self, grant: Grant) -> dict[str, str]:
-        """The headers that every answer carries."""
+        """Return the headers that every answer carries."""
         return {"ratelimit-policy": self.policy, "ratelimit": f'"{self._name}";r={grant.remaining};t={grant.seconds}'}
 
     def _grant(self, missing: int, *, allowed: bool) -> Grant:
-        """The grant for a bucket that lacks this much."""
+        """Return the grant for a bucket that lacks this much."""
         room = max(0, self._bucket - missing)
         remaining = room // self._request
         wait = missing if remaining else self._request - room

@@ -156,8 +156,8 @@ class Count(View):
 async def list_leases(
     caller: Who, *, prefix: Annotated[str, Query(max_length=MAX_NAME, examples=[""])] = "", limit: Limit = 50
 ) -> Leases:
-    """The leases of the tenant whose names begin so."""
-    async with caller.transaction() as conn:
+    """Return the leases of the tenant whose names begin with a prefix."""
+    async with caller.reading() as conn:
         return Leases.of(items=await leases.list_leases(conn, prefix=prefix, tenant=caller.tenant_id, most=limit))
 
 
@@ -182,8 +182,8 @@ async def list_transitions(
     before: Before = None,
     limit: Limit = 50,
 ) -> TransitionPage:
-    """The changes of state of the tenant's rows of a table, or of one row, newest first."""
-    async with caller.transaction() as conn:
+    """Return the changes of state of the tenant's rows of a table, or of one row, newest first."""
+    async with caller.reading() as conn:
         rows = await machines.history(
             conn, entity, entity_id, tenant_id=caller.tenant_id, before=before, most=limit + 1
         )
@@ -192,7 +192,7 @@ async def list_transitions(
 
 @router.get("/keys", needs=ENGINE_ADMIN)
 async def list_keys(desk: AtDesk, *, before: Before = None, limit: Limit = 50) -> KeyPage:
-    """The API keys of the tenant, newest first."""
+    """Return the API keys of the tenant, newest first."""
     async with desk.transaction() as conn:
         rows = await keys.list_keys(conn, tenant_id=desk.tenant_id, before=before, most=limit + 1)
     return page_of(KeyPage, rows, limit)
@@ -238,7 +238,7 @@ async def revoke_key(desk: AtDesk, key_id: KeyId) -> KeyView:
 
 @router.get("/webhooks", needs=ENGINE_READ)
 async def list_endpoints(desk: AtDesk) -> Endpoints:
-    """The endpoints of the tenant."""
+    """Return the webhook endpoints of the tenant."""
     async with desk.transaction() as conn:
         return Endpoints.of(items=await webhooks.list_endpoints(conn, tenant_id=desk.tenant_id))
 
@@ -249,8 +249,8 @@ async def create_endpoint(request: Request, desk: AtDesk, name: Name, body: Endp
     allowed = parse_allowed(parts_of(request).settings.webhooks_allow_private)
     given = body.model_dump(exclude={"reason"})
     async with desk.transaction(body.reason) as conn:
-        secret = await webhooks.create_endpoint(conn, name, tenant_id=desk.tenant_id, allowed=allowed, **given)
-    return NewSecret(secret=str(secret))
+        made = await webhooks.create_endpoint(conn, name, tenant_id=desk.tenant_id, allowed=allowed, **given)
+    return NewSecret(secret=made.secret)
 
 
 @router.patch("/webhooks/{name}", needs=ENGINE_WRITE, raises=(NotFound,))
@@ -265,14 +265,14 @@ async def change_endpoint(request: Request, desk: AtDesk, name: Name, body: Endp
 
 @router.get("/webhooks/{name}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_endpoint(desk: AtDesk, name: Name) -> EndpointView:
-    """One endpoint."""
+    """Return one webhook endpoint."""
     async with desk.transaction() as conn:
         return await _shown(desk, conn, name)
 
 
 @router.post("/webhooks/{name}/pause", needs=ENGINE_WRITE, raises=(NotFound,))
 async def pause_endpoint(desk: AtDesk, name: Name) -> EndpointView:
-    """Send nothing more there until it is resumed."""
+    """Pause an endpoint: nothing more is sent there until it is resumed."""
     async with desk.transaction() as conn:
         await webhooks.pause(conn, name, tenant_id=desk.tenant_id)
         return await _shown(desk, conn, name)
@@ -280,7 +280,7 @@ async def pause_endpoint(desk: AtDesk, name: Name) -> EndpointView:
 
 @router.post("/webhooks/{name}/resume", needs=ENGINE_WRITE, raises=(NotFound,))
 async def resume_endpoint(desk: AtDesk, name: Name) -> EndpointView:
-    """Let an endpoint go on."""
+    """Resume an endpoint."""
     async with desk.transaction() as conn:
         await webhooks.resume(conn, name, tenant_id=desk.tenant_id)
         return await _shown(desk, conn, name)
@@ -290,7 +290,7 @@ async def resume_endpoint(desk: AtDesk, name: Name) -> EndpointView:
 async def rotate_secret(
     desk: AtDesk, name: Name, *, overlap_seconds: Annotated[float, Query(ge=0, le=YEAR)] = 86_400.0
 ) -> NewSecret:
-    """Make another secret; the old one signs beside it for a day, unless said otherwise."""
+    """Rotate the secret of an endpoint; the old one signs beside it for a day, unless said otherwise."""
     async with desk.transaction() as conn:
         made = await webhooks.rotate(conn, name, overlap_seconds=overlap_seconds, tenant_id=desk.tenant_id)
     return NewSecret(secret=made)
@@ -298,7 +298,7 @@ async def rotate_secret(
 
 @router.post("/webhooks/{name}/redeliver", needs=ENGINE_WRITE, raises=(NotFound,))
 async def redeliver(desk: AtDesk, name: Name) -> Count:
-    """Send again what an endpoint gave up."""
+    """Deliver again what an endpoint gave up."""
     async with desk.transaction() as conn:
         found = await webhook_deliveries.find(conn, name, tenant_id=desk.tenant_id)
         return Count(count=await webhook_deliveries.redeliver(conn, name, found, tenant_id=desk.tenant_id))
@@ -306,7 +306,7 @@ async def redeliver(desk: AtDesk, name: Name) -> Count:
 
 @router.get("/webhooks/{name}/deliveries", needs=ENGINE_READ, raises=(NotFound,))
 async def list_deliveries(desk: AtDesk, name: Name, *, before: Before = None, limit: Limit = 50) -> DeliveryPage:
-    """The deliveries of an endpoint, newest first."""
+    """Return the deliveries of an endpoint, newest first."""
     async with desk.transaction() as conn:
         rows = await webhook_deliveries.list_deliveries(
             conn, name, tenant_id=desk.tenant_id, before=before, most=limit + 1
@@ -316,7 +316,7 @@ async def list_deliveries(desk: AtDesk, name: Name, *, before: Before = None, li
 
 @router.get("/webhooks/{name}/attempts", needs=ENGINE_READ, raises=(NotFound,))
 async def list_attempts(desk: AtDesk, name: Name, *, before: Before = None, limit: Limit = 50) -> SendPage:
-    """The attempts at deliveries of an endpoint, newest first, with the answers."""
+    """Return the attempts at deliveries of an endpoint, newest first, with the answers."""
     async with desk.transaction() as conn:
         rows = await webhook_deliveries.list_attempts(
             conn, name, tenant_id=desk.tenant_id, before=before, most=limit + 1

@@ -103,7 +103,7 @@ class CaughtUpSlots(View):
 
 @router.post("/schedules/preview", needs=ENGINE_READ)
 async def preview_schedule(caller: Who, body: PreviewRequest) -> Slots:
-    """The next ten slots of a rule, with what is special on days when clocks are moved."""
+    """Return the next ten slots of a rule, with what is special on days when clocks are moved."""
     rule = Schedule("preview", "preview", cron=body.cron, zone=body.zone, gap=body.gap, overlap=body.overlap)
     async with caller.transaction() as conn:
         return Slots.of(items=await fires.preview(conn, rule, SLOTS, after=body.after))
@@ -137,7 +137,7 @@ async def set_schedule(caller: Who, name: Name, body: ScheduleRequest) -> Schedu
 
 @router.post("/schedules/{name:path}/move", needs=ENGINE_WRITE, raises=(NotFound,))
 async def move_schedule(caller: Who, name: Name, body: Rule) -> ScheduleItem:
-    """Give a schedule another rule, and leave all else as it is."""
+    """Change the rule of a schedule, and leave all else as it is."""
     rule = body.model_dump()
     async with caller.transaction() as conn:
         await schedules.move(conn, name, tenant_id=caller.tenant_id, **rule)
@@ -146,7 +146,7 @@ async def move_schedule(caller: Who, name: Name, body: Rule) -> ScheduleItem:
 
 @router.post("/schedules/{name:path}/pause", needs=ENGINE_WRITE, raises=(NotFound,))
 async def pause_schedule(caller: Who, name: Name) -> ScheduleItem:
-    """Stop a schedule until it is resumed."""
+    """Pause a schedule until it is resumed."""
     async with caller.transaction() as conn:
         await schedules.pause(conn, name, tenant_id=caller.tenant_id)
         return await _item(conn, caller, name)
@@ -154,7 +154,7 @@ async def pause_schedule(caller: Who, name: Name) -> ScheduleItem:
 
 @router.post("/schedules/{name:path}/resume", needs=ENGINE_WRITE, raises=(NotFound,))
 async def resume_schedule(caller: Who, name: Name) -> ScheduleItem:
-    """Let a schedule go on, from its first slot after now."""
+    """Resume a schedule, from its first slot after now."""
     async with caller.transaction() as conn:
         await schedules.resume(conn, name, tenant_id=caller.tenant_id)
         return await _item(conn, caller, name)

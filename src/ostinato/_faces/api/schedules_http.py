@@ -72,8 +72,8 @@ async def list_schedules(
     after: Annotated[str, Query(max_length=MAX_NAME, description="The `next` of the page before.", examples=[""])] = "",
     limit: Limit = 50,
 ) -> SchedulePage:
-    """Schedules that match every filter, by name."""
-    async with caller.transaction() as conn:
+    """Return the schedules that match every filter, by name."""
+    async with caller.reading() as conn:
         rows = await schedules.list_(
             conn, tenant_id=caller.tenant_id, kind=kind, key=key, after=(caller.tenant_id, after), most=limit + 1
         )
@@ -85,8 +85,8 @@ async def list_schedules(
 async def show_schedule(
     caller: Who, name: Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=[NAME])]
 ) -> ScheduleView:
-    """A schedule with its next fires and its last ones."""
-    async with caller.transaction() as conn:
+    """Return a schedule with its next fires and its last ones."""
+    async with caller.reading() as conn:
         found = await schedules.show(conn, name, tenant_id=caller.tenant_id)
         coming = await fires.next_fires(conn, name, NEXT_FIRES, tenant_id=caller.tenant_id)
         past = await fires.list_fires(conn, name, tenant_id=caller.tenant_id, most=LAST_FIRES)

@@ -42,7 +42,7 @@ ABOUT = "Durable jobs, events, schedules and the applications on them: one API."
 
 
 def build(parts: Parts) -> FastAPI:
-    """The application, ready for a server such as uvicorn."""
+    """Make the application, ready for a server such as uvicorn."""
     authenticator = Authenticator(parts.client, parts.settings, parts.recorder)
 
     @asynccontextmanager
@@ -96,14 +96,14 @@ def end_streams(app: FastAPI) -> None:
 
 
 def routers_of(apps: Sequence[App]) -> list[APIRouter]:
-    """All routers: our own, and those that applications have by `App(http="module:NAME")`."""
+    """Return all routers: our own, and those that applications have by `App(http="module:NAME")`."""
     own = [health.router, docs_http.router, engine_http.router]
     places = [app.http.partition(":") for app in apps if app.http is not None]
     return [*own, *(getattr(import_module(module), name) for module, _, name in places)]
 
 
 def _larger(routers: Sequence[APIRouter]) -> dict[tuple[str, str], int]:
-    """The size limits of routes that take more than `api_max_body_bytes`, by method and path."""
+    """Return the size limits of routes that take more than `api_max_body_bytes`, by method and path."""
     return {
         (method, route.path): route.max_body_bytes
         for router in routers
@@ -150,8 +150,10 @@ def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
         page: Response | None = lost_page and await lost_page(request, refusal, raised.status_code)
         return page or answer(request, refusal, status=raised.status_code, headers=headers)
 
-    async def answered(_: Request, error: Exception) -> Response:
-        return cast("Answered", error).response
+    async def answered(request: Request, error: Exception) -> Response:
+        found = cast("Answered", error)
+        request.state.error_code = found.code
+        return found.response
 
     app.add_exception_handler(OstinatoError, ours)
     app.add_exception_handler(psycopg.Error, of_database)
@@ -161,7 +163,7 @@ def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
 
 
 def _allowed(request: Request, routers: Sequence[APIRouter]) -> list[str]:
-    """The methods that the path of a request has in the document: each may be a route of its own.
+    """Return the methods that the path of a request has in the document: each may be a route of its own.
 
     `/schedules/{name}/pause` could also be a schedule whose name ends so; the longest template is meant.
     """

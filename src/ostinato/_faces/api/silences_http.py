@@ -72,14 +72,14 @@ class Silences(View):
 
 @router.get("/alerts/silences", needs=ENGINE_READ)
 async def list_silences(caller: Who) -> Silences:
-    """The silences of the tenant's alerts: 1,000 at most."""
-    async with caller.transaction() as conn:
+    """Return the silences of the tenant's alerts: 1,000 at most."""
+    async with caller.reading() as conn:
         return Silences.of(items=await alerts.list_silences(conn))
 
 
 @router.post("/alerts/{name}/ack", needs=ENGINE_WRITE, raises=(NotFound,))
 async def acknowledge_alert(caller: Who, name: AlertName, body: AcknowledgeRequest | None = None) -> Acknowledged:
-    """Note that somebody has seen what fires. It fires on."""
+    """Acknowledge an alert: somebody has seen what fires. It fires on."""
     given = body or AcknowledgeRequest()
     async with caller.transaction() as conn:
         await audit.act_as(conn, reason=given.reason)

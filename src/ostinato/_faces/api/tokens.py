@@ -128,7 +128,7 @@ class Tokens:
 
 
 def claim_at(claims: Mapping[str, Any], path: str) -> object:
-    """A claim by its name, or by a dotted path of names; names may have dots themselves."""
+    """Return a claim by its name, or by a dotted path of names; names may have dots themselves."""
     if path in claims:
         return claims[path]
     place = path.find(".")
@@ -143,7 +143,7 @@ def claim_at(claims: Mapping[str, Any], path: str) -> object:
 
 
 def _header(text: str) -> tuple[str | None, str]:
-    """The key and the algorithm that a token names."""
+    """Return the key and the algorithm that a token names."""
     try:
         header = jwt.get_unverified_header(text)
     except jwt.PyJWTError:
@@ -186,7 +186,7 @@ def _roles(value: object, claim: str) -> frozenset[str]:
 
 
 def _seconds(value: Any) -> int:  # noqa: ANN401 - a claim
-    """A time of a token; 0 if it is none."""
+    """Return a time of a token; 0 if it is none."""
     try:
         return max(0, min(int(value), FOREVER))
     except (ValueError, TypeError, OverflowError):

@@ -60,7 +60,7 @@ class Digits(Convertor[str]):
         return value
 
     def to_string(self, value: str) -> str:
-        """The same."""
+        """Format the value the same way."""
         return value
 
 
@@ -113,7 +113,7 @@ def _example(name: str, given: dict[str, object]) -> list[Any] | None:
 
 
 def _descriptions(row: type) -> dict[str, str]:
-    """The docstrings of the fields of a dataclass, in the words of JSON."""
+    """Return the docstrings of the fields of a dataclass, in the words of JSON."""
     found: dict[str, str] = {}
     for each in filter(dataclasses.is_dataclass, reversed(row.__mro__)):
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
@@ -140,7 +140,7 @@ class Page(BaseModel, Generic[V]):
 
 
 def page_of(page: type[P], rows: Sequence[object], limit: int, key: str = "id") -> P:
-    """A page, from one row more than it holds; `key` is the field that `before` takes."""
+    """Make a page, from one row more than it holds; `key` is the field that `before` takes."""
     following = getattr(rows[limit - 1], key) if len(rows) > limit else None
     return page.model_validate({"items": rows[:limit], "next": following})
 

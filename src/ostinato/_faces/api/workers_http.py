@@ -25,6 +25,6 @@ class Workers(View):
 
 @router.get("/workers", needs=ENGINE_READ)
 async def list_workers(caller: Who) -> Workers:
-    """The workers of the installation: 1,000 at most."""
-    async with caller.transaction() as conn:
+    """Return the workers of the installation: 1,000 at most."""
+    async with caller.reading() as conn:
         return Workers.of(items=await inspect.list_workers(conn, most=MOST))

@@ -6,14 +6,13 @@ from itertools import zip_longest
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from ostinato._faces.cli.frame.command import callback, own_version
+from ostinato._faces.cli.frame.command import Group, callback, own_version
 from ostinato._faces.cli.frame.document import to_json
 from ostinato._faces.cli.places import GROUPS, SINGLE, single
 
 
-class Root(TyperGroup):
+class Root(Group):
     """The program. A command is imported when it is asked for; with --json a wrong one is answered in JSON too."""
 
     _given: Sequence[str] = ()

@@ -75,10 +75,14 @@ GROUPS = {
     "webhooks": Place("Send events to other servers: endpoints, attempts, redelivery.", ("operate.webhooks",)),
     "db": Place("Migrate the schema, look at it, and open psql.", ("operate.db",)),
     "backup": Place("Copy the whole server, base backups and log; verify and prune the copies.", ("operate.backup",)),
+    "archive": Place("Put what is past retention into files before it is dropped.", ("operate.archive",)),
     "standby": Place(
         "Make a second server that has every commit; promote it; rejoin the old one.", ("operate.standby",)
     ),
-    "tenants": Place("Copy one tenant out of this installation, or into it.", ("operate.tenants",)),
+    "tenants": Place(
+        "Copy one tenant out of this installation, or into it; move one between cells.", ("operate.tenants",)
+    ),
+    "cells": Place("List the databases that tenants live in, and say which lives where.", ("operate.cells",)),
 }
 
 

@@ -6,18 +6,27 @@ console's, an application's in its own (`App(locale=…)`). Values are filled in
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ostinato._core.engine.alerts import AlertLine, Firing
 from ostinato._faces.console.text import Language
 
+PAGES = {
+    "ostinato.dead_letters": "/dead-letters",
+    "ostinato.no_workers": "/workers",
+    "ostinato.silent_workers": "/workers",
+    "ostinato.faults": "/workers",
+    "ostinato.queue_age": "/queues",
+    "ostinato.outbox_lag": "/events",
+}
+"""The pages that show what an alert of the engine is about."""
 _PLACE = re.compile(r"\{([a-z_][a-z0-9_]{0,62})\}")
 _SECONDS = re.compile(r"\{([a-z_][a-z0-9_]{0,62})\} s(?![a-z])")
 """A place for a length of time, which people read as "35 min 47 s"."""
 
 
 def message(words: Language, firing: Firing) -> str:
-    """What is wrong: with the value of now, or with the worst one when it is over."""
+    """Say what is wrong: with the value of now, or with the worst one when it is over."""
     if firing.template is None:
         return firing.message
     value = firing.value if firing.resolved_at is None else firing.worst
@@ -26,7 +35,7 @@ def message(words: Language, firing: Firing) -> str:
 
 
 def subject(words: Language, line: AlertLine) -> str:
-    """What an alert watches for: its message, with the names of what is not known yet."""
+    """Say what an alert watches for: its message, with the names of what is not known yet."""
     places = {**json.loads(line.parameters), "threshold": line.threshold}
     text = _PLACE.sub(
         lambda place: place[0] if place[1] in places else "…", _chosen(words, line.message, line.message_one, 2)
@@ -35,12 +44,20 @@ def subject(words: Language, line: AlertLine) -> str:
 
 
 def remedy(words: Language, line: AlertLine) -> str:
-    """What to do about it."""
+    """Say what to do about it."""
     return words.gettext(line.remedy)
 
 
+def page(firing: Firing, known: Collection[str]) -> tuple[str, dict[str, str]]:
+    """Return the path and query of the page that shows what an alert is about; `known` are the pages of the menu."""
+    if firing.alert == "ostinato.unrun_kinds":
+        return "/jobs", {"kind": firing.label}
+    own = f"/apps/{firing.alert.partition('.')[0]}"
+    return PAGES.get(firing.alert) or (own if own in known else "/alerts"), {}
+
+
 def _chosen(words: Language, many: str, one: str | None, value: float) -> str:
-    """The message for a value. A language decides itself which numbers are one; English does so for 1 alone."""
+    """Choose the message for a value. A language decides itself which numbers are one; English does so for 1 alone."""
     if one is None:
         return words.gettext(many)
     return words.ngettext(one, many, int(value) if value == int(value) else 2)

@@ -21,6 +21,7 @@ from ostinato._core.base.errors import Forbidden, OstinatoError
 from ostinato._core.engine import sessions
 from ostinato._core.engine.sessions import Session
 from ostinato._core.runtime.client import Client
+from ostinato._faces.api.parts import parts_of
 from ostinato._faces.api.ratelimit import Bounded
 
 KNOWN_SECONDS = 2.0
@@ -48,7 +49,7 @@ class Doorman:
         self._asking = asyncio.Lock()
 
     async def find(self, request: Request) -> Visit | None:
-        """The visit that a request belongs to, if its session still lasts."""
+        """Return the visit that a request belongs to, if its session still lasts."""
         text = request.cookies.get(cookie_name(request), "")
         if sessions.TEXT.fullmatch(text) is None:
             return None
@@ -98,18 +99,20 @@ class Doorman:
 
 
 def token_of(text: str) -> str:
-    """The token of the forms of a session."""
+    """Return the token of the forms of a session."""
     return hmac.digest(text.encode(), FORM_WORD, "sha256").hex()
 
 
 def is_secure(request: Request) -> bool:
-    """Whether the browser speaks TLS to us, or to the proxy in front of us."""
+    """Return whether the browser speaks TLS to us, or to the proxy in front of us."""
     return request.url.scheme == "https"
 
 
 def cookie_name(request: Request) -> str:
-    """The name of the cookie; with TLS one that no other host and no plain page can set."""
-    return "__Host-ostinato" if is_secure(request) else "ostinato"
+    """Return the name of the cookie; with TLS one that no other host and no plain page can set."""
+    name = "__Host-ostinato" if is_secure(request) else "ostinato"
+    cell = parts_of(request).cell  # a browser may be signed in to each
+    return f"{name}-{cell}" if cell else name
 
 
 def set_cookie(request: Request, response: Response, text: str) -> None:

@@ -46,10 +46,12 @@ class Bar:
     note: str = ""
     indent: bool = False
     dashed: bool = False
+    before: bool = False
+    """Whether its note stands before it."""
 
 
 def chart(title: str, lines: Sequence[Line], ticks: Sequence[str], number: Callable[[float], str]) -> Markup:
-    """A chart of lines over equal steps of time; `ticks` stand at equal distances below it."""
+    """Draw a chart of lines over equal steps of time; `ticks` stand at equal distances below it."""
     top = nice_top(max((v for line in lines for v in line.values if v is not None), default=0))
     parts = [_open(title, WIDTH, HEIGHT, "chart")]
     for i in range(GRID_LINES + 1):
@@ -68,7 +70,7 @@ def chart(title: str, lines: Sequence[Line], ticks: Sequence[str], number: Calla
 
 
 def meter(title: str, share: float) -> Markup:
-    """A bar that is full at 1."""
+    """Draw a bar that is full at 1."""
     width = round(86 * min(1.0, max(0.0, share)), 1)
     return Markup("").join(
         [
@@ -81,7 +83,7 @@ def meter(title: str, share: float) -> Markup:
 
 
 def timeline(title: str, bars: Sequence[Bar], clock: Callable[[datetime, timedelta], str], width: int = 1000) -> Markup:
-    """Rows of stretches on one axis of time; `clock` writes a moment of an axis of that length."""
+    """Draw rows of stretches on one axis of time; `clock` writes a moment of an axis of that length."""
     if not bars:
         return Markup("")
     first = min(bar.start for bar in bars)
@@ -106,17 +108,17 @@ def timeline(title: str, bars: Sequence[Bar], clock: Callable[[datetime, timedel
         y = 8 + number * ROW
         indent = any(bar.indent for bar in bars if bar.row == row)
         parts.append(Markup('<text x="{}" y="{}">{}</text>').format(14 if indent else 0, y + 11, shortened(row)))
-        parts += [_bar(bar, x, y, width) for bar in _spaced([bar for bar in bars if bar.row == row], x)]
+        parts += [_bar(bar, x, y, width) for bar in _spaced([bar for bar in bars if bar.row == row], x, width)]
     return Markup("").join([*parts, Markup("</svg>")])
 
 
 def shortened(label: str) -> str:
-    """A label of a row, cut where the drawing begins."""
+    """Cut the label of a row where the drawing begins."""
     return label if len(label) <= LABEL_LETTERS else f"{label[: LABEL_LETTERS - 1]}…"
 
 
 def nice_top(largest: float) -> float:
-    """The top of an axis: three steps of a round number, at least the largest value."""
+    """Return the top of an axis: three steps of a round number, at least the largest value."""
     if largest <= 0:
         return float(GRID_LINES)
     step = largest / GRID_LINES
@@ -125,13 +127,13 @@ def nice_top(largest: float) -> float:
 
 
 def ticks_of(first: datetime, last: datetime, count: int, clock: Callable[[datetime], str]) -> list[str]:
-    """The times below a chart, at equal distances."""
+    """Return the times below a chart, at equal distances."""
     step = (last - first) / max(1, count - 1)
     return [clock(first + step * i) for i in range(count)]
 
 
 def buckets(values: Iterable[tuple[datetime, float]], first: datetime, step: timedelta, count: int) -> list[float]:
-    """The sums of values by equal steps of time; a step without a value is 0."""
+    """Sum values by equal steps of time; a step without a value is 0."""
     sums = [0.0] * count
     for at, value in values:
         place = ceil((at - first) / step) if at == first else int((at - first) / step)
@@ -170,19 +172,30 @@ def _points(values: Sequence[float | None], top: float, across: tuple[float, flo
     return "".join(parts)
 
 
-def _spaced(bars: Sequence[Bar], x: Callable[[datetime], float]) -> list[Bar]:
-    """The stretches of a row; of dots whose notes would lie on each other, the first one's note counts the others."""
+def _spaced(bars: Sequence[Bar], x: Callable[[datetime], float], width: int) -> list[Bar]:
+    """Return the stretches of a row; dots whose notes would lie on each other are one cluster with one note."""
     spaced: list[Bar] = []
-    first, hidden = -1, 0
+    cluster: list[Bar] = []
     for bar in bars:
-        if bar.end is None and first >= 0 and x(bar.start) < x(spaced[first].start) + _reach(spaced[first].note) + 30:
-            hidden += 1
-            spaced[first] = replace(spaced[first], note=f"{spaced[first].note.partition(' +')[0]} +{hidden}")
-            spaced.append(replace(bar, note=""))
+        near = cluster and x(bar.start) < x(cluster[-1].start) + _reach(cluster[0].note) + 30
+        if bar.end is None and near:
+            cluster.append(bar)
             continue
-        first, hidden = (len(spaced) if bar.end is None else -1), 0
-        spaced.append(bar)
-    return spaced
+        spaced += _noted(cluster, x, width)
+        cluster = [bar] if bar.end is None else []
+        spaced += [] if bar.end is None else [bar]
+    return spaced + _noted(cluster, x, width)
+
+
+def _noted(cluster: Sequence[Bar], x: Callable[[datetime], float], width: int) -> list[Bar]:
+    """Give dots close to each other one note, that of the first, which counts the others and lies on none of them."""
+    if len(cluster) < 2:  # noqa: PLR2004 - one dot has its own note
+        return list(cluster)
+    note = f"{cluster[0].note} +{len(cluster) - 1}"
+    bare = [replace(bar, note="") for bar in cluster]
+    if x(cluster[-1].start) + 8 + _reach(note) > width:
+        return [replace(cluster[0], note=note, before=True), *bare[1:]]
+    return [*bare[:-1], replace(cluster[-1], note=note)]
 
 
 def _reach(note: str) -> float:
@@ -206,7 +219,7 @@ def _bar(bar: Bar, x: Callable[[datetime], float], y: float, width: int) -> Mark
         return shape
     # A note that would leave the drawing stands before its bar; where the names of the rows are, inside it.
     place, look = after, "start"
-    if after + _reach(bar.note) > width:
+    if bar.before or after + _reach(bar.note) > width:
         inside = start - 6 - _reach(bar.note) < LABEL_WIDTH
         place, look = (after - 12, "end inside") if inside else (start - 6, "end")
     note = Markup('<text x="{:.1f}" y="{}" class="{} note">{}</text>')

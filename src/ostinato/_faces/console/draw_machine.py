@@ -41,7 +41,7 @@ class Box:
 
 
 def draw_machine(title: str, machine: Machine, counts: Mapping[str, str]) -> Markup:
-    """The drawing of a machine; `counts` are the texts of how many rows stand in each state."""
+    """Draw a machine; `counts` are the texts of how many rows stand in each state."""
     wide = _width(machine, counts)
     lanes = len(machine.transitions)
     labels = LEFT + wide + 14 + lanes * LANE
@@ -67,7 +67,7 @@ def _width(machine: Machine, counts: Mapping[str, str]) -> float:
 
 
 def _places(machine: Machine) -> tuple[dict[str, Box], dict[int, float]]:
-    """Where each state stands, and where each transition arrives: a line of the state's own."""
+    """Return where each state stands, and where each transition arrives: a line of the state's own."""
     boxes: dict[str, Box] = {}
     arrivals: dict[int, float] = {}
     y = 6.0
@@ -84,7 +84,7 @@ def _places(machine: Machine) -> tuple[dict[str, Box], dict[int, float]]:
 def _lane(
     transition: Transition, x: float, arrives: float, boxes: Mapping[str, Box], across: tuple[float, float]
 ) -> list[Markup]:
-    """One transition: from its sources along its lane, and into its target."""
+    """Draw one transition: from its sources along its lane, and into its target."""
     edge, labels = across
     # A source that is its own target would have its dot on the arrow.
     leaves = [_leaves(boxes[name], arrives, own=name == transition.target) for name in transition.sources]
@@ -102,7 +102,7 @@ def _lane(
 
 
 def _leaves(box: Box, arrives: float, *, own: bool) -> float:
-    """Where a line leaves a state: in its middle, unless something arrives right there."""
+    """Return where a line leaves a state: in its middle, unless something arrives right there."""
     if own:
         return box.y + 4 if arrives > box.y + 12 else box.y + box.height - 4
     return box.y + box.height - 5

@@ -61,7 +61,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
 
 
 def tell(words: Language, error: OstinatoError) -> Told:
-    """What is said about an error."""
+    """Return what is said about an error."""
     if words.code == "en":
         return Told(f"{error.message[:1].upper()}{error.message[1:]}.", error.hint or "", "")
     what, remedy = TEXTS.get(type(error).code, ANY)

@@ -83,7 +83,7 @@ class Started(NamedTuple):
 
     @classmethod
     def read(cls, cookie: str) -> "Started | None":
-        """What a cookie says; None if it is none of ours."""
+        """Read what a cookie says; None if it is none of ours."""
         parts = cookie.split(".")
         if len(parts) != PARTS or not all(parts[:3]):
             return None
@@ -112,7 +112,7 @@ class IssuerDoor:
         """How often an address may come back: each time the issuer is asked."""
 
     async def address(self, started: Started, back: str) -> str:
-        """Where the issuer asks who it is."""
+        """Return the address at which the issuer asks who it is."""
         where = (await self._endpoints())["authorization_endpoint"]
         asked = {
             "response_type": "code",
@@ -166,7 +166,7 @@ HINT = "Try again, or sign in with an API key; the operator should check oidc_is
 
 
 def door_of(settings: Settings, tokens: Tokens | None) -> IssuerDoor | None:
-    """The issuer as a place to sign in, where one is configured with a client id."""
+    """Return the issuer as a place to sign in, where one is configured with a client id."""
     if settings.oidc_client_id is None:
         return None
     if tokens is None:
@@ -247,7 +247,7 @@ def _count(request: Request, door: IssuerDoor) -> None:
 
 
 def _back(view: View) -> str:
-    """The address that the issuer sends people back to; it must be registered there."""
+    """Return the address that the issuer sends people back to; it must be registered there."""
     request = view.request
     return f"{request.url.scheme}://{request.headers.get('host', '')}{view.at('/oidc/callback')}"
 

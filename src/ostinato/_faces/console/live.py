@@ -29,6 +29,7 @@ from ostinato._core.engine.series import QueueRate, Step
 from ostinato._core.engine.subscriptions import Subscription
 from ostinato._core.engine.webhooks import Endpoint
 from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.replica import showing
 
 log = get_logger("console")
 
@@ -70,6 +71,8 @@ class Snapshot:
     """Webhook endpoints that refuse, or that nothing is sent to; empty for a tenant."""
     waits: dict[str, int] = field(default_factory=dict)
     """What waits for a person, by the key of the panel that says so."""
+    lag: float | None = None
+    """How many seconds the replica was behind that it was read from; None: it is the primary's."""
     sent: bytes | None = field(default=None, init=False, compare=False)
     """The event that all streams send for it; made by the first."""
 
@@ -110,7 +113,7 @@ class Snapshot:
         return next((step for step in self.hour if step.at == whole), None)
 
     def usually(self, figure: Callable[[Step], float]) -> float:
-        """The median of a figure over the minutes of the hour before the last."""
+        """Return the median of a figure over the minutes of the hour before the last."""
         values = sorted([0.0] * max(0, 59 - len(self.hour)) + [figure(step) for step in self.hour[:-1]])
         return values[len(values) // 2] if values else 0.0
 
@@ -145,7 +148,7 @@ class Watched:
         return self._alone
 
     async def now(self) -> Snapshot:
-        """The newest snapshot; the first one is waited for."""
+        """Return the newest snapshot; the first one is waited for."""
         if not self._alone:
             await self._first()
         if self.snapshot is None or self._alone:
@@ -199,6 +202,17 @@ class Watched:
         told.set()
 
     async def _read(self) -> None:
+        due = dict(self._due)
+
+        async def read() -> Snapshot:
+            self._due = dict(due)  # it may be read again, from the primary
+            return await self._read_new()
+
+        new, lag = await showing(read)
+        new.lag = lag
+        self.snapshot = new
+
+    async def _read_new(self) -> Snapshot:
         async with reading(self._client, self._scope) as conn:
             slow = self._is_due("slow", SLOW_SECONDS)
             if slow or self._clock is None:  # in between, the seconds that went by are added to the database's clock
@@ -211,7 +225,7 @@ class Watched:
                 new.firings = await _firings(conn, self._scope)
             if self._is_due("slowest", SLOWEST_SECONDS):
                 await self._read_slowest(conn, new)
-        self.snapshot = new
+        return new
 
     async def _read_slowest(self, conn: AsyncConnection[Any], new: Snapshot) -> None:
         """Read what workers write every ten seconds, and what changes when people or schedules act."""
@@ -243,7 +257,7 @@ class Live:
         self._stopped = False
 
     def of(self, scope: Scope) -> Watched:
-        """The snapshot of a scope."""
+        """Return the snapshot of a scope."""
         found = self._watched.get(scope)
         if found is None:
             if len(self._watched) >= MOST_SCOPES:
@@ -255,7 +269,7 @@ class Live:
         return found
 
     async def following(self, scope: Scope) -> AsyncIterator[Snapshot]:
-        """Each snapshot from now on, until the process stops; one only, where no scope more can be watched."""
+        """Yield each snapshot from now on, until the process stops; one only, where no scope more can be watched."""
         last: datetime | None = None
         while not self._stopped:
             watched = self.of(scope)
@@ -300,12 +314,12 @@ class Live:
 
 @asynccontextmanager
 async def reading(client: Client, scope: Scope) -> AsyncIterator[AsyncConnection[Any]]:
-    """A connection that shows one tenant, or the installation."""
+    """Open a connection that shows one tenant, or the installation."""
     if scope is None:
-        async with client.connection() as conn:
+        async with client.reading() as conn:
             yield conn
     else:
-        async with client.for_tenant(scope).transaction() as conn:
+        async with client.for_tenant(scope).reading() as conn:
             yield conn
 
 
@@ -316,7 +330,7 @@ async def _firings(conn: AsyncConnection[Any], scope: Scope) -> list[Firing]:
 
 
 async def _counted(conn: AsyncConnection[Any], key: str, count: Count) -> int:
-    """What one application says that waits; one that cannot be asked takes nothing from the others."""
+    """Return what one application says that waits; one that cannot be asked takes nothing from the others."""
     try:
         # One statement alone needs no transaction; within one, a savepoint keeps a failure to itself.
         alone = conn.info.transaction_status == TransactionStatus.IDLE
@@ -330,5 +344,5 @@ async def _counted(conn: AsyncConnection[Any], key: str, count: Count) -> int:
 
 
 def event(name: str, value: object) -> bytes:
-    """A server-sent event."""
+    """Format a server-sent event."""
     return f"event: {name}\ndata: {json.dumps(value, separators=(',', ':'))}\n\n".encode()

@@ -20,12 +20,14 @@ from ostinato._faces.console.pages import (
     alerts,
     apps,
     bulk,
+    cells,
     dead_letters,
     engine_actions,
     events,
     inbox,
     installation,
     job_actions,
+    job_tree,
     jobs,
     machines,
     now,
@@ -63,9 +65,11 @@ MENU = (
 )
 PAGES = (
     now,
+    cells,
     access,
     job_actions,
     engine_actions,
+    job_tree,
     jobs,
     bulk,
     dead_letters,
@@ -94,7 +98,7 @@ async def front_door(request: Request) -> Response:
 
 @router.get(f"{HOME}/static/{{version}}/{{name}}")
 async def static(name: str) -> Response:
-    """A static file; its address has the version, so that a browser keeps it."""
+    """Serve a static file; its address has the version, so that a browser keeps it."""
     if name not in STATIC:
         raise NotFound(f"there is no file {name[:100]!r}")
     content = (resources.files(HERE) / "static" / name).read_bytes()
@@ -107,7 +111,7 @@ def mount(app: FastAPI, parts: Parts, tokens: Tokens | None) -> Site:
     routers: Sequence[APIRouter] = (router, signing.pages, issuer.pages, *(module.pages for module in PAGES))
     # As a worker, in connections of their own: for sessions, and for operators of the installation,
     # who see all tenants. What a tenant's people do runs in the API's connections, as their tenant.
-    staff = Client(parts.database, parts.settings, max_size=STAFF_CONNECTIONS, role="console")
+    staff = Client(parts.database, parts.settings, max_size=STAFF_CONNECTIONS, role="console", shows=True)
     # Sessions are looked up in connections that no page can take, however long its queries are.
     door = Client(parts.database, parts.settings, max_size=DOOR_CONNECTIONS, role="console")
     waiting = inbox.waiting(parts.apps)
@@ -115,7 +119,8 @@ def mount(app: FastAPI, parts: Parts, tokens: Tokens | None) -> Site:
     brought = [Entry(app.name.capitalize(), f"/apps/{app.name}", "Applications") for app in parts.apps if app.panels]
     inboxes = [Entry("Inbox", "/inbox", "Applications", "inbox")] if waiting else []
     packages = tuple(app.locale for app in parts.apps if app.locale is not None)
-    menu = (*MENU, *inboxes, *brought)
+    several = [] if parts.cells is None else [Entry("Cells", "/cells", "Installation")]
+    menu = (*MENU, *several, *inboxes, *brought)
     seen_by = {key: Inbox(app, panel.title, panel.needs or CONSOLE_READ) for key, (app, panel) in waiting.items()}
     site = Site(menu, staff, door, Doorman(door), live, door_of(parts.settings, tokens), seen_by, packages)
     app.state.site = site
@@ -126,7 +131,7 @@ def mount(app: FastAPI, parts: Parts, tokens: Tokens | None) -> Site:
 
 
 async def lost_page(request: Request, error: OstinatoError, status: int) -> Response | None:
-    """The page of an address that leads nowhere; None where no browser asks for a page."""
+    """Return the page of an address that leads nowhere; None where no browser asks for a page."""
     if not request.url.path.startswith(HOME) or "text/html" not in request.headers.get("accept", ""):
         return None
     return error_page(await view_for(request), error, status)

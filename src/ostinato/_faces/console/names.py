@@ -13,7 +13,7 @@ DOTS = {".": "%2E", "..": "%2E%2E"}
 
 
 def segment(name: str) -> str:
-    """A name as a part of a path."""
+    """Return a name as a part of a path."""
     return quote(DOTS.get(name) or quote(name, safe=""), safe="")
 
 
@@ -23,11 +23,11 @@ class Named(Convertor[str]):
     regex = "[^/]+"
 
     def convert(self, value: str) -> str:
-        """The name."""
+        """Return the name."""
         return unquote(value)
 
     def to_string(self, value: str) -> str:
-        """The part of the path, for addresses that a route makes."""
+        """Return the part of the path, for addresses that a route makes."""
         return segment(value)
 
 

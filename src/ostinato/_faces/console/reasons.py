@@ -14,13 +14,13 @@ from ostinato._faces.console.text import Clock, Language
 
 
 def explain(words: Language, clock: Clock, job: JobDetails, reasons: Sequence[Reason]) -> list[Said]:
-    """All answers about a job, in the reader's language."""
+    """Explain a job by all answers about it, in the reader's language."""
     saying = Saying(words, clock, job, alone=len(reasons) == 1)
     return [answer(saying, reason) for reason in reasons]
 
 
 def answer(saying: Saying, reason: Reason) -> Said:
-    """One answer in the reader's language."""
+    """Return one answer in the reader's language."""
     found = ANSWERS.get(reason.code)
     return Said(reason.message, reason.hint) if found is None else found(saying, reason.detail)
 

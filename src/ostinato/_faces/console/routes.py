@@ -21,14 +21,16 @@ from fastapi.routing import APIRoute
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput, OstinatoError, Unauthenticated
 from ostinato._core.engine.alerts import Firing
+from ostinato._core.runtime.replica import showing
 from ostinato._core.web.caller import count_stranger
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import field_errors, title_of
+from ostinato._core.web.routes import note_lag_of
 from ostinato._faces.api.auth import bucket_of
 from ostinato._faces.console import error_texts
 from ostinato._faces.console.doorman import Visit, check_origin, check_token
 from ostinato._faces.console.site import site_of
-from ostinato._faces.console.view import HOME, Prefs, View, read_form
+from ostinato._faces.console.view import FLASH, HOME, Prefs, View, read_form
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -43,7 +45,7 @@ class PageRoute(APIRoute):
     reads_form: bool = False
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler: it finds the session, checks the permission and the form, and draws errors."""
+        """Return the handler: it finds the session, checks the permission and the form, and draws errors."""
         handler = super().get_route_handler()
 
         async def looking(request: Request) -> Response:
@@ -54,7 +56,7 @@ class PageRoute(APIRoute):
                 if view.visit is not None:
                     _count(view, view.visit)
                     await _look_around(view)
-                return await handler(request)
+                return await self._answer(handler, view)
             except RequestValidationError as error:
                 faults = field_errors(error.errors())
                 said = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:5])
@@ -65,6 +67,14 @@ class PageRoute(APIRoute):
                 return error_page(view, error)
 
         return looking
+
+    async def _answer(self, handler: Callable[[Request], Coroutine[Any, Any, Response]], view: View) -> Response:
+        """Draw the page, from a replica if there is one; who has just done something sees it at once."""
+        if self.reads_form or FLASH in view.request.cookies:
+            return await handler(view.request)
+        answer, lag = await showing(lambda: handler(view.request))
+        note_lag_of(view.request, view.snapshot_lag if lag is None else lag)
+        return answer
 
     async def _let_in(self, request: Request, view: View) -> None:
         """Check who asks, and the form; raises `Unauthenticated`, `Forbidden` or `TooManyRequests`."""
@@ -110,7 +120,7 @@ class Pages(APIRouter):
 
 
 async def view_for(request: Request) -> View:
-    """The view of a request: its session, and what its reader prefers."""
+    """Make the view of a request: its session, and what its reader prefers."""
     site, prefs = site_of(request), Prefs.of(request)
     visit = await site.doorman.find(request)
     return View(request, visit, prefs, site.language(prefs.language))
@@ -126,7 +136,7 @@ def _count(view: View, visit: Visit) -> None:
 async def _look_around(view: View) -> None:
     """Set what every page shows: the database's time, and the figures behind the lines of the menu."""
     found = await view.site.live.of(view.tenant).now()
-    view.now = found.at
+    view.now, view.snapshot_lag = found.at, found.lag
     view.badges = {
         "dead": found.dead_letters,
         "alerts": sum(map(_wants_somebody, found.firings)),
@@ -135,7 +145,7 @@ async def _look_around(view: View) -> None:
 
 
 def _wants_somebody(firing: Firing) -> bool:
-    """Whether an alert fires that nobody has seen, and nobody silenced."""
+    """Return whether an alert fires that nobody has seen, and nobody silenced."""
     return firing.state == "firing" and firing.acknowledged_at is None and firing.silenced_until is None
 
 

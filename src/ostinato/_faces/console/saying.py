@@ -33,36 +33,36 @@ class Saying:
     """Whether nothing but its turn is in the way of the job."""
 
     def gettext(self, text: str, **values: object) -> str:
-        """A text with its values."""
+        """Translate a text with its values."""
         return self.words.gettext(text) % {"job": self.job.id, **values}
 
     def ngettext(self, one: str, many: str, n: int, **values: object) -> str:
-        """A text that depends on a number, with its values."""
+        """Translate a text that depends on a number, with its values."""
         return self.words.ngettext(one, many, n) % {"job": self.job.id, "n": self.words.number(n), **values}
 
     def at(self, value: object) -> str:
-        """A moment of a detail."""
+        """Format a moment of a detail."""
         return self.clock.time(_moment(value))
 
     def ago(self, value: object) -> str:
-        """How long ago a moment of a detail was."""
+        """Say how long ago a moment of a detail was."""
         return self.clock.ago(_moment(value))
 
     def ahead(self, value: object) -> str:
-        """How far away a moment of a detail is."""
+        """Say how far away a moment of a detail is."""
         return self.clock.until(_moment(value))
 
     def count(self, n: int) -> str:
-        """A count; at the cap there may be more."""
+        """Format a count; at the cap there may be more."""
         return f"≥ {self.words.number(n)}" if n >= CAP else self.words.number(n)
 
     def states(self, names: Sequence[str]) -> str:
-        """States, as the language names them."""
+        """Name states, as the language does."""
         return ", ".join(self.words.gettext(name).replace("_", " ") for name in names)
 
 
 def summary(error: object) -> str:
-    """An error in one line, as the engine writes it."""
+    """Format an error in one line, as the engine writes it."""
     if not isinstance(error, Mapping):
         return "" if error is None else str(error)[:LONGEST_ERROR]
     told = ": ".join(str(error[name]) for name in ("type", "message") if error.get(name))

@@ -23,7 +23,7 @@ _INSIDE = re.compile(r"/(?!/)[\x21-\x5b\x5d-\x7e]{0,2000}")
 
 @pages.page("/sign-in", needs=None)
 async def sign_in(view: Looking, next: str = "") -> Response:  # noqa: A002 - the name of the parameter
-    """The page that asks for a key."""
+    """Show the page that asks for a key."""
     return view.page("sign_in.html", next=next[:2000], problem=None)
 
 
@@ -41,7 +41,7 @@ async def signed_in(view: Looking) -> Response:
 
 @pages.page("/enter", needs=None)
 async def enter(view: Looking, ticket: str = "") -> Response:
-    """The page of a one-time link; its form enters, so that a preview of the link does not."""
+    """Show the page of a one-time link; its form enters, so that a preview of the link does not."""
     return view.page("enter.html", ticket=ticket[:200], problem=None)
 
 
@@ -84,12 +84,12 @@ async def prefer(view: Looking) -> Response:
 
 
 def inside(view: View, path: str) -> str:
-    """A path of this site to go on to; anything else leads to the first page."""
+    """Return a path of this site to go on to; anything else leads to the first page."""
     return path if _INSIDE.fullmatch(path) else view.at("/")
 
 
 async def _caller_of(view: View) -> Caller:
-    """The caller whose key was typed, checked as the API checks it: guesses are counted together."""
+    """Return the caller whose key was typed, checked as the API checks it: guesses are counted together."""
     request = view.request
     key = view.form.get("key", "").strip()
     headers = [(name, value) for name, value in request.scope["headers"] if name != b"authorization"]

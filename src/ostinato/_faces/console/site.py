@@ -83,8 +83,13 @@ class Site:
         self.live.stop()
         await self._clients.aclose()
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """The pages of the menu."""
+        return frozenset(entry.path for entry in self.menu)
+
     def language(self, code: str) -> Language:
-        """A language, with the catalogues of the applications."""
+        """Return a language, with the catalogues of the applications."""
         return language(code, self.packages)
 
     def render(self, template: str, *, view: "View", **context: object) -> str:
@@ -110,7 +115,7 @@ class Site:
 
 
 def coded(text: str) -> Markup:
-    """A text whose `commands` stand in the letters of commands."""
+    """Mark up a text whose `commands` stand in the letters of commands."""
     parts = [escape(part) for part in text.split("`")]
     if len(parts) % 2 == 0:
         return escape(text)
@@ -118,11 +123,11 @@ def coded(text: str) -> Markup:
 
 
 def site_of(request: Request) -> Site:
-    """The site of the process that serves this request."""
+    """Return the site of the process that serves this request."""
     return cast("Site", request.app.state.site)
 
 
 def _version() -> str:
-    """A short text that changes with the static files, so that browsers may keep them for long."""
+    """Return a short text that changes with the static files, so that browsers may keep them for long."""
     files = resources.files(HERE) / "static"
     return sha256(b"".join((files / name).read_bytes() for name in STATIC)).hexdigest()[:12]

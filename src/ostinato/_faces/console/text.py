@@ -130,7 +130,7 @@ class Language:
 
 
 def _digits(value: float) -> int:
-    """How many digits after the point a number is worth: axes of small rates must not repeat a label."""
+    """Return how many digits after the point a number is worth: axes of small rates must not repeat a label."""
     if value == int(value) or abs(value) >= FEW:
         return 0
     return 3 if abs(value) < 0.1 else 2 if abs(value) < 1 else 1  # noqa: PLR2004 - tenths, and units
@@ -145,7 +145,7 @@ class Clock:
     now: datetime
 
     def local(self, moment: datetime) -> datetime:
-        """A moment in the zone of the reader."""
+        """Return a moment in the zone of the reader."""
         return moment.astimezone(self.zone)
 
     def time(self, moment: datetime | None) -> str:
@@ -188,7 +188,7 @@ class Clock:
 
 @cache
 def language(code: str, extra: tuple[str, ...] = ()) -> Language:
-    """A language by its code; `extra` are the packages of applications that have catalogues."""
+    """Load a language by its code; `extra` are the packages of applications that have catalogues."""
     catalogue: gettext.NullTranslations = gettext.NullTranslations()
     if code != "en":
         for package in (*extra, HERE):  # the last one added is asked first
@@ -208,12 +208,12 @@ def _with(fallback: gettext.NullTranslations, package: str, code: str) -> gettex
 
 
 def fits(name: str, code: str) -> bool:
-    """Whether a file is a catalogue of a language: `fr.po`, or a part of it such as `fr.engine.po`."""
+    """Return whether a file is a catalogue of a language: `fr.po`, or a part of it such as `fr.engine.po`."""
     return name.startswith(f"{code}.") and name.endswith(".po")
 
 
 def preferred(header: str, known: Iterable[str] = LANGUAGES) -> str:
-    """The language of a header `Accept-Language` that we have, by its weights; else English."""
+    """Return the language of a header `Accept-Language` that we have, by its weights; else English."""
     choices: Mapping[str, float] = dict(filter(None, map(_weighed, header[:500].split(","))))
     best = sorted(((weight, code) for code, weight in choices.items() if code in set(known)), reverse=True)
     return best[0][1] if best and best[0][0] > 0 else "en"

@@ -27,6 +27,7 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import Forbidden, InvalidInput
 from ostinato._core.engine import audit
+from ostinato._core.runtime.replica import current_lag
 from ostinato._core.web.caller import Caller
 from ostinato._core.web.permissions import Permission
 from ostinato._faces.api.parts import Parts, parts_of
@@ -99,6 +100,8 @@ class View:
     """The figures behind the lines of the menu."""
     now: datetime = LONG_AGO
     """The database's time, known once somebody is signed in."""
+    snapshot_lag: float | None = None
+    """How far behind the figures of the menu are."""
 
     @property
     def here(self) -> str:
@@ -140,7 +143,7 @@ class View:
         return Clock(self.words, self.prefs.zone, self.now)
 
     def may(self, permission: Permission) -> bool:
-        """Whether the viewer has a permission."""
+        """Return whether the viewer has a permission."""
         return not self.roles.isdisjoint(permission.roles)
 
     def check_installation(self) -> None:
@@ -152,24 +155,24 @@ class View:
             )
 
     def caller(self, tenant: str) -> Caller:
-        """The viewer as a caller of the API, for one tenant."""
+        """Return the viewer as a caller of the API, for one tenant."""
         assert self.visit is not None  # noqa: S101 - only pages for signed-in people ask
         session = self.visit.session
         return Caller(tenant, session.subject, self.roles, self.parts.client, session.key_id)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A connection that shows what the viewer may see: one tenant, or the installation."""
+        """Open a connection that shows what the viewer may see, a tenant or the installation; of a replica, if any."""
         if self.tenant is None:
-            async with self.site.staff.connection() as conn:
+            async with self.site.staff.reading() as conn:
                 yield conn
         else:
-            async with self.caller(self.tenant).transaction() as conn:
+            async with self.caller(self.tenant).reading() as conn:
                 yield conn
 
     @asynccontextmanager
     async def acting(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction in which the viewer acts; the audit records who, and the reason of the form."""
+        """Open a transaction in which the viewer acts; the audit records who, and the reason of the form."""
         if self.tenant is not None:
             async with self.caller(self.tenant).transaction() as conn:
                 await audit.act_as(conn, reason=self.reason)
@@ -180,7 +183,7 @@ class View:
 
     @asynccontextmanager
     async def administering(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction with the rights of this process, for what a tenant's role cannot reach.
+        """Open a transaction with the rights of this process, for what a tenant's role cannot reach.
 
         Each verb in it has to be given the tenant that the viewer may act for.
         """
@@ -190,12 +193,18 @@ class View:
             yield conn
 
     @property
+    def lag(self) -> float | None:
+        """How many seconds the replica is behind that this page was read from; None: it is the primary's."""
+        found = [lag for lag in (current_lag(), self.snapshot_lag) if lag is not None]
+        return max(found, default=None)
+
+    @property
     def reason(self) -> str | None:
         """Why the viewer acts, as the form says."""
         return self.form.get("reason", "").strip()[:LONGEST_FLASH] or None
 
     def at(self, path: str = "", **query: object) -> str:
-        """The address of a page, below the prefix that a proxy may have put in front."""
+        """Return the address of a page, below the prefix that a proxy may have put in front."""
         given = {name: value for name, value in query.items() if value not in {None, ""}}
         asked = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in given.items())
         return f"{self.request.state.prefix}{HOME}{path}" + (f"?{asked}" if asked else "")
@@ -227,7 +236,7 @@ class View:
 
 
 def view_of(request: Request) -> View:
-    """The view of the request that a page serves."""
+    """Return the view of the request that a page serves."""
     return cast("View", request.state.view)
 
 
@@ -236,7 +245,7 @@ Looking = Annotated[View, Depends(view_of)]
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a form. Only the encoding that plain forms use is taken."""
+    """Read the fields of a form. Only the encoding that plain forms use is taken."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise InvalidInput(f"a form of the type {kind[:100]!r} is not taken", hint="Send it from its page.")
@@ -251,7 +260,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def zone_of(name: str) -> ZoneInfo | None:
-    """The zone of that name, if there is one."""
+    """Return the zone of that name, if there is one."""
     try:
         return ZoneInfo(name) if name else None
     except (ValueError, OSError, ZoneInfoNotFoundError):

@@ -30,6 +30,7 @@ STATES: Sequence[str] = (
 )
 LOOKS: Sequence[str] = (
     *(N_("nobody serves it"), N_("at its limit"), N_("flowing"), N_("quiet"), N_("silent"), N_("draining")),
+    *(N_("waits for its retry"), N_("waits for an event"), N_("sleeps")),
     *(N_("alive"), N_("broken"), N_("on"), N_("gave up some"), N_("behind"), N_("refuses")),
 )
 FIELDS: Sequence[str] = (

@@ -18,7 +18,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from ostinato._core.base import errortree, metrics, settings
 from ostinato._core.runtime.installed import installed_apps, section_of
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import generated, machines, python
+from ostinato._faces.cli.dev import generated, http, machines, python
 from ostinato._faces.cli.dev.generated import table
 
 FOLDER = Path("docs/reference")
@@ -36,6 +36,7 @@ def pages() -> dict[str, str]:
         "metrics.md": _metrics_page(),
         "machines.md": machines.page(),
         "sql.md": _sql_page(),
+        "http.md": http.page(),
         "cli.md": _cli_page(),
         "python.md": python.page(),
     }
@@ -141,7 +142,8 @@ def _sql_section(concept: str, text: str) -> str:
     verbs = list(sql_functions(text))
     if not verbs:
         return ""
-    purpose = _one_line(re.sub(r"^--", "", re.split(r"\n(?:--)?\n", text)[0], flags=re.MULTILINE))
+    opening = re.split(r"\n(?:--\n|(?!--))", text)[0]
+    purpose = _one_line(re.sub(r"^--", "", opening, flags=re.MULTILINE))
     rows = [
         (f"`{signature.partition('(')[0]}`", comment.split(". ")[0].rstrip(".") + ".") for signature, comment in verbs
     ]

@@ -14,6 +14,7 @@ import functools
 import inspect
 import os
 import pwd
+import re
 import shlex
 import shutil
 import socket
@@ -21,7 +22,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
@@ -31,6 +31,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ostinato._core.base import settings as base_settings
 from ostinato._core.base.errors import InvalidInput, OstinatoError
+from ostinato._core.base.release import own_release
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.sqlstate import translate
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
@@ -45,6 +46,8 @@ INTERRUPTED = 130
 PANEL = "Options of all commands"
 HELP = {"help_option_names": ["--help", "-h"]}
 EPILOG = "Options of all commands (--json, --data-dir, …): see `ostinato --help`."
+
+_PARSER = re.compile(r"^Value error, |, unable to parse string as an? \w+$")
 
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "json": (bool, typer.Option("--json", help="Answer in JSON, on stdout.")),
@@ -64,13 +67,21 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
 
 
 class _Quiet:
-    """The flag --help without its type: a flag takes no value."""
+    """Shows flags without a type, because a flag takes no value, and what is wrong without the parser's own words."""
 
-    def get_help_option(self, ctx: Any) -> Any:  # noqa: ANN401 - as Typer has it
-        option = super().get_help_option(ctx)  # type: ignore[misc]
-        if option is not None:
-            option.metavar = ""
-        return option
+    def get_params(self, ctx: Any) -> Any:  # noqa: ANN401 - as Typer has it
+        found = super().get_params(ctx)  # type: ignore[misc]
+        for each in found:
+            if getattr(each, "is_flag", False):  # --help and those of completion too, which Typer adds itself
+                each.metavar = ""
+        return found
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as Typer has it
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        except typer.BadParameter as wrong:
+            wrong.message = _PARSER.sub("", wrong.message)
+            raise
 
 
 class Command(_Quiet, TyperCommand):
@@ -259,10 +270,7 @@ def os_user() -> str:
 
 def own_version() -> str:
     """Return the version of Ostinato."""
-    try:
-        return metadata.version("ostinato")
-    except metadata.PackageNotFoundError:
-        return "from its sources"
+    return own_release() or "from its sources"
 
 
 def program() -> str:

@@ -24,20 +24,23 @@ Cell = Callable[[Any, datetime], object]
 class Columns:
     """The columns of a list in one line: `heading=field`, or `field` where both are the same.
 
-    The sign > after a column says that it holds numbers, which stand at the right. A field is one
-    of the row, unless a function of that name makes it from the row and the database's time.
+    The sign > after a column says that it holds numbers, which stand at the right, and ? that it is left out where
+    the terminal is too narrow for all. A field is one of the row, unless a function of that name makes it from the
+    row and the database's time.
     """
 
     def __init__(self, line: str, **made: Cell) -> None:
         columns = [each.strip() for each in line.split("|")]
-        named = [each.removesuffix(">").partition("=") for each in columns]
+        named = [each.rstrip(">?").partition("=") for each in columns]
         self._fields = {heading: field or heading for heading, _, field in named}
-        self._right = tuple(each.partition("=")[0].rstrip(">") for each in columns if ">" in each)
+        self._right, self._spare = (
+            tuple(each.partition("=")[0].rstrip(">?") for each in columns if sign in each) for sign in ">?"
+        )
         self._made = made
 
     def table(self, found: Sequence[object], now: datetime) -> Table:
         """Return the rows in the house style."""
-        shown = table(*self._fields, right=self._right)
+        shown = table(*self._fields, right=self._right, spare=self._spare)
         for row in found:
             values = (
                 self._made[field](row, now) if field in self._made else getattr(row, field)

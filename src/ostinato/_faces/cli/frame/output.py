@@ -54,6 +54,11 @@ class Output:
         """Whether a person watches: both streams are terminals, and --json was not given."""
         return self._out.is_terminal and self._err.is_terminal and not self.json
 
+    @property
+    def width(self) -> int:
+        """How many columns the answer may have."""
+        return self._out.width
+
     def show(self, value: object, *shown: RenderableType) -> None:
         """Write the command's answer: the value as JSON, or its form for people."""
         if self.json:
@@ -121,7 +126,7 @@ class Output:
         if self.json:
             self._line(to_json(error_document(error)))
             return
-        _print(self._err, Text.assemble(("error: ", "bold red"), redact(error.message)))
+        _print(self._err, Text.assemble(("error: ", "bold red"), redact(error.message).rstrip()))
         if error.hint:
             _print(self._err, Text.assemble(("→ ", "bold green"), error.hint))
 
@@ -142,9 +147,10 @@ def error_document(error: OstinatoError) -> dict[str, object]:
     return {"error": shown}
 
 
-def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """Return an empty table in the house style; the columns in `right` hold numbers."""
+def table(*columns: str, right: tuple[str, ...] = (), spare: tuple[str, ...] = ()) -> Table:
+    """Return an empty table in the house style; those in `right` hold numbers, those in `spare` may be left out."""
     made = Fitting(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    made.spare = frozenset(spare)
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return made

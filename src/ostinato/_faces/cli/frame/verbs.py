@@ -80,6 +80,7 @@ class Noun(NamedTuple):
             returned, warning = attach.ask(cli, acted, name, values)
             sentence = said if isinstance(said, str) else said(returned)
             document = {self.word: name, **answer, **({result: returned} if result else {})}
+            document |= {"warning": warning} if warning else {}
             cli.out.show(document, sentence.replace("{name}", name))
             if warning:
                 cli.out.warn(warning)

@@ -37,7 +37,7 @@ def list_(cli: Cli, *, firing: Annotated[bool, flag("Only what is wrong now.", "
     (found, bad), now = attach.ask_at(cli, _all)
     chosen = [line for line in found if line.state in {"firing", "failing"} or not firing]
     columns = Columns(
-        "alert=name | state | severity | condition | since | what",
+        "alert=name | state | severity | condition? | since? | what",
         state=_state,
         condition=_condition,
         what=lambda line, _: _what(line, [each for each in bad if each.alert == line.name]),

@@ -277,7 +277,7 @@ def _show_restored(cli: Cli, done: Restored, seconds: float) -> None:
 
 @asynccontextmanager
 async def source_of(cli: Cli) -> AsyncIterator[tuple[Source, Database]]:
-    """The server that is copied."""
+    """Return the server that is copied."""
     async with attach.database(cli.settings, cli.out) as database:
         url = cli.settings.backup_url or database.admin_url
         yield await server.source(url, database.server), database
@@ -319,7 +319,7 @@ async def _record(cli: Cli, database: Database | None, found: Repository, base: 
 
 @contextmanager
 def percents(cli: Cli, text: str) -> Iterator[Told]:
-    """A bar of percents for people, one line for pipes."""
+    """Draw a bar of percents for people, one line for pipes."""
     if not cli.out.for_people:
         cli.out.note(text)
     with cli.out.steps(text, 100) as steps:

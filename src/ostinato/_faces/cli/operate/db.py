@@ -4,14 +4,16 @@ import os
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, unquote, urlencode
 
 import typer
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.sql import Identifier
 from rich.text import Text
 
-from ostinato._core.base.errors import NotConfigured
+from ostinato._core.base.errors import NotConfigured, NotFound
 from ostinato._core.db import migrate as migrations
 from ostinato._core.db import pool
 from ostinato._core.db.roles import grant_role
@@ -141,7 +143,8 @@ def url(cli: Cli, *, role: Annotated[Role, typer.Option(help="As whom to connect
 
 
 def grant(
-    cli: Cli, role: Annotated[str, typer.Argument(help="The role that your web application logs in as.")]
+    cli: Cli,
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="The role that your web application logs in as.")],
 ) -> None:
     """Let a role of your own add jobs and emit events in its transactions; the one grant that it needs.
 
@@ -151,15 +154,46 @@ def grant(
     """
 
     async def work() -> bool:
-        async with (
-            attach.database(cli.settings, cli.out) as database,
-            await pool.connect(database.admin_url, role="cli", pooled=True) as conn,
-        ):
-            return await grant_role(conn, role)
+        async with attach.database(cli.settings, cli.out) as database:
+            embedded = database.server is not None  # its superuser is nobody else's
+            url = _url(database, "admin", superuser=embedded)
+            async with await pool.connect(url, role="cli", pooled=True) as conn:
+                try:
+                    return await grant_role(conn, role)
+                except NotFound as missing:
+                    if embedded:
+                        made = Identifier(role).as_string(None)
+                        missing.hint = f"{cli.try_('db', 'psql', '--superuser')} -- -c 'create role {made} login'"
+                    raise
 
     done = attach.run(work())
     said = f"{role} may add jobs and emit events." if done else f"{role} might do so already."
     cli.out.show({"role": role, "granted": done}, Text(said))
+
+
+def upgrade(cli: Cli) -> None:
+    """Move the embedded database to the PostgreSQL that this release brings; nothing may use it meanwhile.
+
+    It is copied with pg_upgrade, and the old one is kept beside it. Standbys and backups of the embedded
+    server begin anew. For a server of your own use its own tools.
+
+    Example: `ostinato db upgrade`
+    """
+    from ostinato._core.db.upgrade import upgrade as move  # needs the extra `embedded`
+
+    if cli.settings.database_url is not None:
+        raise NotConfigured(
+            "the database is a server of your own (database_url is set), not the embedded one",
+            hint="Upgrade it with pg_upgrade, or as its provider says: PostgreSQL 15 or later is all that we need.",
+        )
+    done = move(Path(cli.settings.data_dir), cli.out.note)
+    answer = {"from": done.found, "to": done.brought, "old": done.old, "seconds": round(done.seconds, 1)}
+    if done.old is None:
+        cli.out.show(answer, Text(f"The database is of PostgreSQL {done.brought} already."))
+        return
+    lines = f"PostgreSQL {done.found} → {done.brought} in {done.seconds:.1f} s. When all is well: rm -r {done.old}"
+    cli.out.show(answer, Text(lines))
+    cli.out.note("→ ostinato up, or ostinato db migrate; if you have backups: ostinato backup init in a new repository")
 
 
 def register(app: typer.Typer) -> None:
@@ -170,6 +204,7 @@ def register(app: typer.Typer) -> None:
     command(app)(psql)
     command(app)(url)
     command(app)(grant)
+    command(app)(upgrade)
 
 
 def _document(found: migrations.Status) -> dict[str, Any]:

@@ -35,10 +35,10 @@ def init(cli: Cli, *, name: Annotated[str, argument("NAME", "Its name, and that 
         text = Template(_template(file)).substitute(name=name)
         with (folder / file).open("x", encoding="utf-8") as made:
             made.write(text)
-    steps = [f"cd {name}", "pytest", "ostinato worker --app jobs:app --reload"]
+    steps = [f"cd {name}", "pip install -e '.[dev]'", "pytest", "ostinato worker --app jobs:app --reload"]
     cli.out.show({"folder": str(folder), "files": list(FILES), "next": steps}, f"{name}/ has {', '.join(FILES)}")
     if not cli.out.json:
-        cli.out.note("Next: " + " && ".join(steps))
+        cli.out.note("\n".join(["Next:", *(f"  {step}" for step in steps)]))  # a line each, to be copied
 
 
 def _template(file: str) -> str:

@@ -40,7 +40,7 @@ NOT_CANCELLED = MappingProxyType(
     }
 )
 ACTIONS_SHOWN = 20
-COLUMNS = "id> | kind | state | queue | attempt> | added=created_at | last"
+COLUMNS = "id> | kind | state | queue? | attempt>? | added=created_at | last?"
 MORE = " | tenant=tenant_id | priority> | correlation=correlation_id"
 
 

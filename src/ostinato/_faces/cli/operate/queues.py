@@ -106,7 +106,7 @@ def _count(name: str) -> Cell:
 
 
 COLUMNS = Columns(
-    "queue=name | state | ready> | scheduled> | running> | dead> | oldest | workers | limits",
+    "queue=name | state | ready> | scheduled> | running> | dead> | oldest? | workers? | limits?",
     state=_state,
     **{name: _count(name) for name in ("ready", "scheduled", "running", "dead")},
     oldest=_oldest,

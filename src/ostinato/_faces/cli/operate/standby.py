@@ -15,7 +15,6 @@ from ostinato._faces.cli.operate.backup import percents, source_of
 
 Folder = Annotated[str, argument("FOLDER", "The folder of the standby.")]
 Name = Annotated[str, option("NAME", "How the server calls it; each standby has its own.", "--name")]
-Force = Annotated[bool, flag("Also if the old one answers.", "--force")]
 Loose = Annotated[bool, flag("Commits do not wait for it.", "--asynchronous")]
 
 

@@ -14,8 +14,8 @@ from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.options import argument, flag
 from ostinato._faces.cli.frame.output import table
-from ostinato._faces.cli.frame.schema import components
 from ostinato._faces.cli.frame.verbs import commands
+from ostinato._faces.cli.operate.tenant_moves import move, schemas_of
 
 File = Annotated[str, argument("FILE", "The file of the tenant.")]
 
@@ -42,7 +42,7 @@ def dump(
         async with attach.database(cli.settings, cli.out) as database:
             with cli.out.working(f"Writing {tenant} to {path}"):
                 async with await server.connect(_url(cli, database)) as conn:
-                    return await tenant_copy.dump(conn, tenant, path, _schemas(cli), refuse_held=quiet_only)
+                    return await tenant_copy.dump(conn, tenant, path, schemas_of(cli), refuse_held=quiet_only)
 
     _show(cli, attach.run(work()), "Written", path)
 
@@ -61,7 +61,7 @@ def load(cli: Cli, file: File) -> None:
         async with attach.database(cli.settings, cli.out) as database:
             with cli.out.working(f"Loading {path}"):
                 async with await server.connect(_url(cli, database)) as conn:
-                    return await tenant_copy.load(conn, path, _schemas(cli))
+                    return await tenant_copy.load(conn, path, schemas_of(cli))
 
     _show(cli, attach.run(work()), "Loaded", path)
 
@@ -69,10 +69,6 @@ def load(cli: Cli, file: File) -> None:
 def _url(cli: Cli, database: Database) -> str:
     own = None if database.server is None else database.server.admin_url
     return cli.settings.backup_url or own or database.admin_url
-
-
-def _schemas(cli: Cli) -> list[str]:
-    return [schema for component in components(cli.apps) for schema in component.schemas]
 
 
 def _show(cli: Cli, copied: Copied, verb: str, path: Path) -> None:
@@ -86,4 +82,4 @@ def _show(cli: Cli, copied: Copied, verb: str, path: Path) -> None:
         cli.out.warn(f"Workers held {words.counted(copied.held, 'job')} of it: where it is loaded they run again.")
 
 
-register = commands(dump, load)
+register = commands(dump, load, move)

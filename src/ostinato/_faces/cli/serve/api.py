@@ -3,8 +3,10 @@
 import asyncio
 import os
 import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
@@ -15,6 +17,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.db import pool
 from ostinato._core.db.roles import login
 from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.handlers.app import App
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
@@ -88,6 +91,43 @@ class Sockets(NamedTuple):
     metrics: int | None
 
 
+class Built(NamedTuple):
+    """What is served."""
+
+    app: Any
+    metrics: Any
+    end_streams: Callable[[], None]
+
+
+@asynccontextmanager
+async def _built(
+    cli: Cli, settings: Settings, apps: Sequence[App], stop: "process.Stop", wait_seconds: float, *, watched: bool
+) -> AsyncIterator[Built | None]:
+    """Build the application of the database, or of all cells; None: it was stopped before a database answered."""
+    from ostinato._faces.api.metrics_page import metrics_app
+    from ostinato._faces.api.server import Parts, build, end_streams
+    from ostinato._faces.cli.serve import process
+
+    if settings.cells_file is not None:
+        from ostinato._core.base.cellmap import read_cells
+        from ostinato._faces.api.cells import CellsApi, metrics_of
+
+        found = read_cells(settings)
+        api = CellsApi(found, apps, watches=True)
+        async with api.running():  # a cell that is away does not keep the others from being served
+            yield Built(api, metrics_of(api, found.home), api.end_streams)
+        return
+    async with attach.serving(cli, settings, watched=watched) as database:
+        if not await process.reachable(database, wait_seconds, stop):
+            yield None
+            return
+        parts = Parts(database, settings, apps=apps, watches=True)
+        await _warn_of_worker(database)
+        built = build(parts)
+        async with built.router.lifespan_context(built):
+            yield Built(built, metrics_app(parts), lambda: end_streams(built))
+
+
 def _listening(settings: Settings, given: Sockets | None) -> tuple[socket.socket, socket.socket | None]:
     from ostinato._faces.cli.serve import listening
 
@@ -116,8 +156,6 @@ def _run(
 
     async def work(stop: process.Stop) -> None:
         from ostinato._core.runtime.installed import check_settings
-        from ostinato._faces.api.metrics_page import metrics_app
-        from ostinato._faces.api.server import Parts, build, end_streams
         from ostinato._faces.cli.serve.listening_limits import HalfOpen
 
         loaded = load_apps(apps)
@@ -134,18 +172,15 @@ def _run(
             elif not cli.out.json:
                 cli.out.plain(f"ready {url}")
 
-        async with attach.serving(cli, settings, watched=link is None) as database:
-            if not await process.reachable(database, wait_seconds, stop):
+        limits = HalfOpen(proxies=Proxies.parse(settings.api_trusted_proxies))
+        async with _built(cli, settings, loaded, stop, wait_seconds, watched=link is None) as built:
+            if built is None:
                 return
-            parts = Parts(database, settings, apps=loaded, watches=True)
-            await _warn_of_worker(database)
-            built = build(parts)
-            limits = HalfOpen(proxies=Proxies.parse(settings.api_trusted_proxies))
-            async with built.router.lifespan_context(built), asyncio.TaskGroup() as servers:
+            async with asyncio.TaskGroup() as servers:
                 if metrics is not None:
-                    small = listening.config_of(metrics_app(parts), METRICS_DRAIN_SECONDS)
+                    small = listening.config_of(built.metrics, METRICS_DRAIN_SECONDS)
                     servers.create_task(listening.serve(small, metrics, stop, lambda: None))
-                config = listening.config_of(built, settings.drain_seconds, tls=tls, limits=limits)
-                await listening.serve(config, sock, stop, started, lambda: end_streams(built))
+                config = listening.config_of(built.app, settings.drain_seconds, tls=tls, limits=limits)
+                await listening.serve(config, sock, stop, started, built.end_streams)
 
     process.run(cli, settings, link, work, loop=listening.event_loop)

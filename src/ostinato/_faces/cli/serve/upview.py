@@ -17,6 +17,8 @@ from ostinato._faces.cli.frame.words import counted
 from ostinato._faces.cli.serve.lab import DemoKey, lab
 
 KINDS_SHOWN = 6
+FRAME = 18
+"""The columns that the panel takes for itself and for the names of its rows."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,10 @@ def _rows(cli: Cli, standing: Standing) -> list[tuple[str, str]]:
             rows.append(("", shown))
     if standing.sandbox is not None:
         rows.append(("sandbox", f"{standing.sandbox}/_sandbox"))
-    rows += _places(cli, standing.database).items()
+    places = _places(cli, standing.database)
+    if len(places.get("database_url", "")) > cli.out.width - FRAME:
+        places["database_url"] = cli.try_("db", "url")  # in two pieces nobody could copy it
+    rows += places.items()
     if standing.workers:
         rows += [("workers", str(len(standing.workers))), ("app", ", ".join(standing.apps))]
         rows.append(("kinds", _kinds(standing.kinds)))

@@ -7,8 +7,8 @@ from fastapi import Query, Response
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import audit, inspect, keys, outbox, sessions, tenants
-from ostinato._faces.api.key_rights import check_revocation
-from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_ADMIN, ENGINE_WRITE
+from ostinato._faces.api.key_rights import beyond_giving, check_revocation
+from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_ADMIN, ENGINE_WRITE, READERS
 from ostinato._faces.api.views import JobId, read_json
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
@@ -17,12 +17,13 @@ pages = Pages()
 
 MOST = 200
 PAGE = 50
+LONGEST_DAYS = 3_650
 Text = Annotated[str, Query(max_length=200)]
 
 
 @pages.page("/access", needs=CONSOLE_READ)
 async def access(view: Looking, *, after: Text = "") -> Response:
-    """The tenants, the keys, who is signed in, and the last actions."""
+    """Show the tenants, the keys, who is signed in, and the last actions."""
     ENGINE_ADMIN.check(view.roles)
     async with view.site.staff.connection() as conn:
         found = await keys.list_keys(conn, tenant_id=view.tenant, most=MOST)
@@ -38,6 +39,7 @@ async def access(view: Looking, *, after: Text = "") -> Response:
         more_tenants=len(known) > PAGE,
         first=not after,
         entries=entries,
+        roles=READERS,
     )
 
 
@@ -51,7 +53,7 @@ async def who_did_what(
     since: Annotated[str, Query(max_length=20)] = "",
     before: Annotated[int | None, Query(ge=1, lt=2**63)] = None,
 ) -> Response:
-    """Every action of an operator that matches: by whom, when, to what, and why."""
+    """Show every action of an operator that matches: by whom, when, to what, and why."""
     ENGINE_ADMIN.check(view.roles)
     given = {"actor": actor.strip(), "verb": verb.strip(), "target": target.strip(), "since": since.strip()}
     async with view.reading() as conn:
@@ -86,6 +88,23 @@ async def revoke(view: Looking, key_id: int) -> Response:
     return view.see("/access", view.words.gettext("The key %(key)s is revoked.") % {"key": found.prefix})
 
 
+@pages.action("/access/keys", needs=ENGINE_ADMIN)
+async def make_key(view: Looking) -> Response:
+    """Make a key with roles that the viewer may give, and show it once."""
+    tenant = view.tenant or view.form.get("tenant", "").strip()
+    given = f"{view.form.get('role', '')},{view.form.get('roles', '')}".split(",")
+    roles = list(dict.fromkeys(filter(None, map(str.strip, given))))
+    if not tenant or not roles:
+        raise InvalidInput("a key needs a tenant and a role", hint="Fill in the form.")
+    if beyond := beyond_giving(roles, view.roles):
+        said = f"the roles {', '.join(beyond)[:200]} are not yours to give"
+        raise InvalidInput(said, hint=f"Roles: {', '.join(READERS)}, and your own.")
+    async with view.administering() as conn:
+        subject = view.form.get("subject", "").strip()
+        made = await keys.create(conn, tenant_id=tenant, subject=subject, roles=roles, expires_in=_lasting(view))
+    return view.page("access_key.html", key=made.key, record=made.record)
+
+
 @pages.action("/access/sessions/{session_id:digits}/close", needs=ENGINE_ADMIN)
 async def close(view: Looking, session_id: int) -> Response:
     """End a session."""
@@ -97,7 +116,7 @@ async def close(view: Looking, session_id: int) -> Response:
 
 @pages.action("/jobs/{job_id:digits}/arguments", needs=ENGINE_WRITE)
 async def look_at_job(view: Looking, job_id: JobId) -> Response:
-    """The arguments and the result of a job; the look is recorded."""
+    """Show the arguments and the result of a job; the look is recorded."""
     async with view.acting() as conn:
         job = await inspect.show_job(conn, job_id, loads=read_json)
         await audit.note(conn, "look", "job", str(job_id), tenant_id=job.tenant_id, job_ids=[job_id])
@@ -107,20 +126,30 @@ async def look_at_job(view: Looking, job_id: JobId) -> Response:
 
 @pages.action("/events/{event_id:digits}/payload", needs=ENGINE_WRITE)
 async def look_at_event(view: Looking, event_id: int) -> Response:
-    """The payload of an event; the look is recorded."""
+    """Show the payload of an event; the look is recorded."""
     async with view.acting() as conn:
         event = await outbox.show_event(conn, event_id)
         await audit.note(conn, "look", "event", str(event_id), tenant_id=event.tenant_id)
     return view.page("look.html", title=event.type, back=f"/events/{event_id}", shown={"Payload": event.payload})
 
 
+def _lasting(view: View) -> float | None:
+    """Return the seconds after which a key ends; None means never."""
+    given = view.form.get("days", "").strip()
+    if not given:
+        return None
+    if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= LONGEST_DAYS:
+        raise InvalidInput(f"{given[:20]!r} is no number of days", hint=f"Write 1 to {LONGEST_DAYS:,}, or nothing.")
+    return int(given) * 86_400.0
+
+
 def _own(view: View) -> str | None:
-    """The tenant that the viewer is bound to; None for the installation."""
+    """Return the tenant that the viewer is bound to; None for the installation."""
     return view.visit.session.tenant_id if view.visit else ""
 
 
 def _day(view: View, given: str) -> datetime | None:
-    """The beginning of a day, in the zone of the reader."""
+    """Return the beginning of a day, in the zone of the reader."""
     if not given:
         return None
     try:

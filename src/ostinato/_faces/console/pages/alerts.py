@@ -27,7 +27,7 @@ LENGTHS = {
 
 @pages.page("/alerts", needs=CONSOLE_READ)
 async def list_alerts(view: Looking, *, before: Annotated[int | None, Query(ge=1, lt=2**63)] = None) -> Response:
-    """What fires, what is silenced, what is watched, and what fired before."""
+    """Show what fires, what is silenced, what is watched, and what fired before."""
     async with view.reading() as conn:
         if view.tenant is None:
             lines = await alerts.list_alerts(conn)

@@ -42,7 +42,7 @@ pages = Pages()
 
 @pages.page("/apps/{name}", needs=CONSOLE_READ)
 async def show_app(view: Looking, name: Name) -> Response:
-    """The first page of an application: its panels without a name."""
+    """Show the first page of an application: its panels without a name."""
     panels = panels_of(view.parts.apps, name)
     front = [panel for panel in panels if not panel.name and panel.read is not None]
     if front and not any(may_see(view, panel) for panel in front):
@@ -53,7 +53,7 @@ async def show_app(view: Looking, name: Name) -> Response:
 
 @pages.page("/apps/{name}/{page}", needs=CONSOLE_READ)
 async def show_page(view: Looking, name: Name, page: Name) -> Response:
-    """One page of an application."""
+    """Show one page of an application."""
     panels = panels_of(view.parts.apps, name)
     found = [panel for panel in panels if panel.name == page and panel.read is not None]
     if not found:
@@ -65,7 +65,7 @@ async def show_page(view: Looking, name: Name, page: Name) -> Response:
 
 @pages.page("/apps/{name}/file/{file}", needs=CONSOLE_READ)
 async def show_file(view: Looking, name: Name, file: Name) -> Response:
-    """A file of a panel: read by the application, from its own rows or its own folders."""
+    """Serve a file of a panel: read by the application, from its own rows or its own folders."""
     panel = next((each for each in panels_of(view.parts.apps, name) if file in each.files), None)
     if panel is None:
         raise NotFound(f"the application {name!r} has no file {file!r}")
@@ -93,17 +93,17 @@ async def act(view: Looking, name: Name, verb: Name) -> Response:
 
 
 def may_see(view: View, panel: Panel) -> bool:
-    """Whether the viewer may see a panel."""
+    """Return whether the viewer may see a panel."""
     return view.may(panel.needs or CONSOLE_READ)
 
 
 def may_do(view: View, panels: Iterable[Panel]) -> set[str]:
-    """The verbs of an application that the viewer may use."""
+    """Return the verbs of an application that the viewer may use."""
     return {verb for panel in panels for verb, each in panel.verbs.items() if view.may(each.needs)}
 
 
 def look_of(view: View, *, tenant_id: str | None = None, asked: dict[str, str] | None = None) -> Look:
-    """The viewer, as a panel knows it."""
+    """Return the viewer, as a panel knows it."""
     assert view.visit is not None  # noqa: S101 - only pages for signed-in people ask
     values = dict(view.request.query_params) if asked is None else asked
     return Look(
@@ -118,7 +118,7 @@ def look_of(view: View, *, tenant_id: str | None = None, asked: dict[str, str] |
 
 
 def acting_tenant(view: View) -> str:
-    """The tenant that a form is about: one's own, or for the installation the one that the form names."""
+    """Return the tenant that a form is about: one's own, or for the installation the one that the form names."""
     named = view.form.get("tenant", "")
     if view.tenant is not None:
         if named not in {"", view.tenant}:
@@ -204,7 +204,7 @@ class Drawn:
         self._view = view
 
     def drawing(self, block: Block) -> object:
-        """A chart or a time line, as SVG."""
+        """Draw a chart or a time line, as SVG."""
         view = self._view
         title = view.words.gettext(block.title) if isinstance(block, Chart | Timeline) else ""
         if isinstance(block, Chart):
@@ -223,7 +223,7 @@ class Drawn:
         return ""
 
     def weeks(self, block: Calendar) -> object:
-        """The weeks of a calendar, with what is on each day."""
+        """Return the weeks of a calendar, with what is on each day."""
         weeks = calendar.Calendar().monthdatescalendar(block.month.year, block.month.month)
         return [
             [(day, day.month == block.month.month, moved(day, block.zone), block.days.get(day, ())) for day in week]
@@ -231,6 +231,6 @@ class Drawn:
         ]
 
     def to(self, app: str, to: str, asked: dict[str, object] | None = None) -> str:
-        """The address that a link of an application leads to."""
+        """Return the address that a link of an application leads to."""
         path = to if to.startswith("/") else f"/apps/{app}/{to}" if to else f"/apps/{app}"
         return self._view.at(path, **(asked or {}))

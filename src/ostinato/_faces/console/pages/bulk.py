@@ -37,7 +37,7 @@ Page = Annotated[int | None, Query(ge=1, lt=2**63)]
 
 @pages.page("/bulk", needs=CONSOLE_READ)
 async def list_bulks(view: Looking, *, before: Page = None) -> Response:
-    """The bulk actions, newest first."""
+    """Show the bulk actions, newest first."""
     async with view.reading() as conn:
         rows = await bulk.list_(conn, before=before, most=PAGE + 1)
     older = rows[PAGE - 1].id if len(rows) > PAGE else None
@@ -46,7 +46,7 @@ async def list_bulks(view: Looking, *, before: Page = None) -> Response:
 
 @pages.page("/bulk/new", needs=CONSOLE_READ)
 async def preview(view: Looking, chosen: Chosen, *, verb: str = "", canary: str = "") -> Response:
-    """How many jobs a bulk action would meet, and five of them."""
+    """Show how many jobs a bulk action would meet, and five of them."""
     ENGINE_WRITE.check(view.roles)
     checked = verb_of(verb)
     which = chosen.search(view)
@@ -78,7 +78,7 @@ async def start(view: Looking) -> Response:
 
 @pages.page("/bulk/{bulk_id:digits}", needs=CONSOLE_READ)
 async def show(view: Looking, bulk_id: JobId) -> Response:
-    """One bulk action: how far it is, and what it left as it is."""
+    """Show one bulk action: how far it is, and what it left as it is."""
     async with view.reading() as conn:
         found = await bulk.show(conn, bulk_id)
         refused = await bulk.refusals(conn, bulk_id)
@@ -103,12 +103,12 @@ async def stop(view: Looking, bulk_id: JobId) -> Response:
 
 
 def verb_of(text: str) -> Verb:
-    """The verb of a bulk action."""
+    """Return the verb of a bulk action."""
     if text not in VERBS:
         raise InvalidInput(f"there is no bulk action {text[:40]!r}", hint=f"Choose one of: {', '.join(VERBS)}.")
     return cast("Verb", text)
 
 
 def _shown(which: dict[str, object], *, may_see: bool) -> dict[str, object]:
-    """The fields of a filter, without what it says about arguments for those who may not see any."""
+    """Return the fields of a filter, without what it says about arguments for those who may not see any."""
     return {name: value if may_see or name not in {"args", "text"} else "…" for name, value in which.items()}

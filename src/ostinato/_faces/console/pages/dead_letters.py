@@ -20,7 +20,7 @@ Text = Annotated[str, Query(max_length=500)]
 
 @pages.page("/dead-letters", needs=CONSOLE_READ)
 async def groups(view: Looking) -> Response:
-    """The causes, the largest first."""
+    """Show the causes, the largest first."""
     async with view.reading() as conn:
         found = await inspect.dead_letter_groups(conn, most=MOST_GROUPS)
     return view.page("dead_letters.html", groups=found, may_act=view.may(ENGINE_WRITE))
@@ -30,7 +30,7 @@ async def groups(view: Looking) -> Response:
 async def cause(
     view: Looking, *, signature: Text, kind: Text = "", before: Annotated[int | None, Query(ge=1, lt=2**63)] = None
 ) -> Response:
-    """The dead letters of one cause."""
+    """Show the dead letters of one cause."""
     async with view.reading() as conn:
         rows = await inspect.list_dead_letters(
             conn, signature=signature, kind=kind or None, tenant_id=view.tenant, before=before, most=PAGE + 1

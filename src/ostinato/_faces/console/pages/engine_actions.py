@@ -39,7 +39,7 @@ class Change:
 
 @pages.page("/queues/{name:named}/limits", needs=CONSOLE_READ)
 async def show_limits(view: Looking, name: str) -> Response:
-    """The limits of a queue, to be changed."""
+    """Show the limits of a queue, to be changed."""
     ENGINE_WRITE.check(view.roles)
     view.check_installation()
     async with view.site.staff.connection() as conn:
@@ -78,7 +78,7 @@ async def drain(view: Looking, worker_id: UUID) -> Response:
 async def preview_move(
     view: Looking, tenant: str, name: str, *, cron: Text = "", zone: Text = "", gap: Text = "", overlap: Text = ""
 ) -> Response:
-    """Another rule for a schedule: a form, and what it would come to."""
+    """Show the form for another rule of a schedule, and what it would come to."""
     ENGINE_WRITE.check(view.roles)
     async with view.reading() as conn:
         found = await schedules.show(conn, name, tenant_id=tenant)
@@ -127,7 +127,7 @@ async def run(view: Looking, tenant: str, name: str) -> Response:
 
 @pages.page("/schedules/{tenant:named}/{name:named}/catch-up", needs=CONSOLE_READ)
 async def preview_catch_up(view: Looking, tenant: str, name: str, *, since: Text = "") -> Response:
-    """The slots that did not fire, since a time."""
+    """Show the slots that did not fire, since a time."""
     ENGINE_WRITE.check(view.roles)
     start = moment(view, since) if since else view.now - timedelta(days=1)
     async with view.reading() as conn:
@@ -149,14 +149,14 @@ async def catch_up(view: Looking, tenant: str, name: str) -> Response:
 
 
 def next_change(now: datetime, zone: str) -> Change | None:
-    """The next day on which the clocks of a zone are moved, if there is one within a year."""
+    """Return the next day on which the clocks of a zone are moved, if there is one within a year."""
     today = now.astimezone(ZoneInfo(zone)).date()
     days = (today + timedelta(days=ahead) for ahead in range(DAYS_AHEAD))
     return next((Change(day, shift, []) for day in days if (shift := moved(day, zone))), None)
 
 
 def checked_zone(name: str) -> str:
-    """The name of a zone that there is."""
+    """Return the name of a zone that there is."""
     if zone_of(name) is None:
         raise InvalidInput(f"there is no time zone {name[:60]!r}", hint="Write one such as Europe/Paris or UTC.")
     return name

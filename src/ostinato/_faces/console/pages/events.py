@@ -20,7 +20,7 @@ Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 
 @pages.page("/events", needs=CONSOLE_READ)
 async def list_events(view: Looking, *, type: Text = "", key: Text = "", before: Before = None) -> Response:  # noqa: A002 - the name of the parameter
-    """The log, newest first, and the subscriptions."""
+    """Show the log, newest first, and the subscriptions."""
     async with view.reading() as conn:
         rows = await outbox.list_events(
             conn,
@@ -46,7 +46,7 @@ async def list_events(view: Looking, *, type: Text = "", key: Text = "", before:
 
 @pages.page("/events/{event_id:digits}", needs=CONSOLE_READ)
 async def show_event(view: Looking, event_id: int) -> Response:
-    """One event, and where it is with each subscription."""
+    """Show one event, and where it is with each subscription."""
     async with view.reading() as conn:
         event = await outbox.show_event(conn, event_id)
         # Subscriptions belong to the installation: a tenant is not told who takes its events.
@@ -56,7 +56,7 @@ async def show_event(view: Looking, event_id: int) -> Response:
 
 @pages.page("/subscriptions/{name:named}", needs=CONSOLE_READ)
 async def show_subscription(view: Looking, name: str, *, before: Before = None) -> Response:
-    """One subscription, and the events that it gave up."""
+    """Show one subscription, and the events that it gave up."""
     view.check_installation()
     async with view.site.staff.connection() as conn:
         found = next((each for each in await subscriptions.list_subscriptions(conn) if each.name == name), None)

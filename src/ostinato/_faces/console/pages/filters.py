@@ -60,7 +60,7 @@ class Filter:
         return cast("State | None", self.state or None)
 
     def search(self, view: View) -> Search:
-        """The filter as the engine takes it, for what the viewer may see."""
+        """Return the filter as the engine takes it, for what the viewer may see."""
         if self.args and not view.may(ENGINE_WRITE):  # who may not see arguments must not guess them either
             raise Forbidden("the arguments of jobs are for operators", hint="Leave the text of arguments out.")
         if view.tenant is not None and self.tenant not in {"", view.tenant}:
@@ -82,7 +82,7 @@ class Filter:
 
 
 def filter_of(request: Request) -> Filter:
-    """The filter of an address."""
+    """Read the filter of an address."""
     return Filter.of(request.query_params)
 
 
@@ -91,7 +91,7 @@ Chosen = Annotated[Filter, Depends(filter_of)]
 
 
 def moment(view: View, text: str) -> datetime:
-    """A time that a form sent, in the zone of the reader unless it names its own."""
+    """Parse a time that a form sent, in the zone of the reader unless it names its own."""
     try:
         found = datetime.fromisoformat(text)
         return found if found.tzinfo else found.replace(tzinfo=view.prefs.zone)
@@ -100,7 +100,7 @@ def moment(view: View, text: str) -> datetime:
 
 
 def arguments(text: str) -> dict[str, Any]:
-    """A JSON object that somebody typed."""
+    """Parse a JSON object that somebody typed."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

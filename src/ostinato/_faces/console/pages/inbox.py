@@ -36,7 +36,7 @@ class Waiting:
 
 @pages.page("/inbox", needs=CONSOLE_READ)
 async def inbox(view: Looking, *, item: Annotated[str, Query(max_length=400)] = "") -> Response:
-    """One item with its choices, and the others that wait; `item` may be a panel, for the first of its items."""
+    """Show one item with its choices, and the others that wait; `item` may be a panel, for the first of its items."""
     found, unread = await _items(view)
     at = next((i for i, each in enumerate(found) if f"{each.id}/".startswith(f"{item}/")), None)
     gone = bool(item) and at is None and bool(found)
@@ -61,7 +61,7 @@ async def inbox(view: Looking, *, item: Annotated[str, Query(max_length=400)] = 
 
 
 def waiting(apps: Iterable[App]) -> dict[str, tuple[str, Panel]]:
-    """The panels that add to the inbox, with the names of their applications."""
+    """Return the panels that add to the inbox, with the names of their applications."""
     return {
         f"{app.name}/{number}": (app.name, panel)
         for app in apps
@@ -71,7 +71,7 @@ def waiting(apps: Iterable[App]) -> dict[str, tuple[str, Panel]]:
 
 
 async def _items(view: View) -> tuple[list[Waiting], list[str]]:
-    """What waits, oldest first, and the applications that could not be asked."""
+    """Return what waits, oldest first, and the applications that could not be asked."""
     found: list[Waiting] = []
     unread: list[str] = []
     look = look_of(view)

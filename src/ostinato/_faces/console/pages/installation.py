@@ -14,7 +14,7 @@ MOST = 200
 
 @pages.page("/leases", needs=CONSOLE_READ)
 async def list_leases(view: Looking) -> Response:
-    """The leases: who holds what, with which token."""
+    """Show the leases: who holds what, with which token."""
     async with view.reading() as conn:
         found = await leases.list_leases(conn, tenant=view.tenant, most=MOST)
     return view.page("leases.html", leases=found, most=MOST)

@@ -69,14 +69,14 @@ async def signal(view: Looking, job_id: JobId) -> Response:
 
 @pages.page("/enqueue", needs=CONSOLE_READ)
 async def choose_kind(view: Looking) -> Response:
-    """The kinds of jobs that people may add."""
+    """Show the kinds of jobs that people may add."""
     ENGINE_WRITE.check(view.roles)
     return view.page("enqueue.html", kinds=open_kinds(view), kind=None, fields=())
 
 
 @pages.page("/enqueue/{name:named}", needs=CONSOLE_READ)
 async def describe_job(view: Looking, name: str) -> Response:
-    """A form for a job of one kind."""
+    """Show a form for a job of one kind."""
     ENGINE_WRITE.check(view.roles)
     kind = kind_of(view, name)
     return view.page("enqueue.html", kinds=open_kinds(view), kind=kind, fields=fields_of(kind))
@@ -101,13 +101,13 @@ async def add_job(view: Looking, name: str) -> Response:
 
 
 def open_kinds(view: View) -> list[JobKind[Any]]:
-    """The kinds that tenants may start, by name."""
+    """Return the kinds that tenants may start, by name."""
     found = [kind for app in view.parts.apps for kind in app.kinds.values() if kind.open]
     return sorted(found, key=lambda kind: kind.name)
 
 
 def kind_of(view: View, name: str) -> JobKind[Any]:
-    """An open kind."""
+    """Return an open kind."""
     for kind in open_kinds(view):
         if kind.name == name:
             return kind
@@ -115,7 +115,7 @@ def kind_of(view: View, name: str) -> JobKind[Any]:
 
 
 def fields_of(kind: JobKind[Any]) -> tuple[Field, ...]:
-    """The arguments of a kind, from its JSON schema."""
+    """Return the arguments of a kind, from its JSON schema."""
     schema = json.loads(kind.arguments.schema())
     needed = set(schema.get("required", ()))
     return tuple(_field(name, each, required=name in needed) for name, each in schema.get("properties", {}).items())
@@ -135,7 +135,7 @@ def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> Field:
 
 
 def args_of(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments that somebody typed; an empty field that is not needed is left out."""
+    """Read the arguments that somebody typed; an empty field that is not needed is left out."""
     found: dict[str, Any] = {}
     for field in fields:
         given = form.get(f"{PREFIX}{field.name}", "")
@@ -148,7 +148,7 @@ def args_of(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, Any
 
 
 def json_of(text: str) -> Any:  # noqa: ANN401 - whatever it says
-    """A JSON value that somebody typed."""
+    """Parse a JSON value that somebody typed."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

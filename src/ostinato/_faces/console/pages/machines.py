@@ -36,7 +36,7 @@ class Drawn:
 
 @pages.page("/machines", needs=CONSOLE_READ)
 async def list_machines(view: Looking) -> Response:
-    """The state machines of the engine and of the applications."""
+    """Show the state machines of the engine and of the applications."""
     words = view.words
     snapshot = await view.site.live.of(view.tenant).now()
     found = [_drawn(words, JOB, "", _of_jobs(words, snapshot.queues))]
@@ -47,7 +47,7 @@ async def list_machines(view: Looking) -> Response:
 
 
 async def _counts(conn: AsyncConnection[Any], words: Language, machine: Machine) -> dict[str, str]:
-    """The rows in each state, over all tables that obey the machine; none where no table does."""
+    """Count the rows in each state, over all tables that obey the machine; none where no table does."""
     standing = await machines.count_states(conn, machine.name)
     found: dict[str, tuple[int, bool]] = {}
     for each in standing:
@@ -57,7 +57,7 @@ async def _counts(conn: AsyncConnection[Any], words: Language, machine: Machine)
 
 
 def _of_jobs(words: Language, queues: Sequence[QueueSummary]) -> dict[str, str]:
-    """The jobs that are not in the history, as the page Queues has them."""
+    """Count the jobs that are not in the history, as the page Queues has them."""
     counted = ("ready", "scheduled", "running", "dead")
     return {
         state: _count(words, sum(getattr(queue, state) for queue in queues), any(state in q.capped for q in queues))

@@ -20,11 +20,13 @@ pages = Pages()
 
 MINUTES = 60
 BUSY = 0.95
+LATE_SECONDS = 60
+"""A queue whose oldest job waits longer than this is behind."""
 
 
 @pages.page("/", needs=CONSOLE_READ)
 async def now(view: Looking) -> Response:
-    """The first page."""
+    """Show the first page."""
     found = await view.site.live.of(view.tenant).now()
     return view.page(
         "now.html",
@@ -40,7 +42,7 @@ async def now(view: Looking) -> Response:
 
 @pages.page("/live", needs=CONSOLE_READ)
 async def live(view: Looking) -> Response:
-    """The figures of the first page as they change, for a script."""
+    """Stream the figures of the first page as they change, for a script."""
     assert view.visit is not None  # noqa: S101 - the page needs a permission
     session = view.visit.session
     view.site.live.check_streams(session.tenant_id, session.id)
@@ -61,7 +63,7 @@ class _Stream(StreamingResponse):
 
 
 async def _events(view: View) -> AsyncIterator[bytes]:
-    """The events of a stream; it ends with the session, as pages do."""
+    """Yield the events of a stream; it ends with the session, as pages do."""
     shape: object = None
     languages = [view.site.language(code) for code in LANGUAGES]
     async for found in view.site.live.following(view.tenant):
@@ -77,7 +79,7 @@ async def _events(view: View) -> AsyncIterator[bytes]:
 
 
 def _shape(found: Snapshot) -> object:
-    """What a page has to be drawn anew for: rows that come and go, and lines of the chart."""
+    """Return what a page has to be drawn anew for: rows that come and go, and lines of the chart."""
     return (
         [(queue.name, queue.paused) for queue in found.queues],
         [(firing.id, firing.acknowledged_at, firing.silenced_until) for firing in found.firings],
@@ -91,7 +93,7 @@ def _shape(found: Snapshot) -> object:
 
 
 def figures(words: Language, found: Snapshot) -> dict[str, str]:
-    """The figures of the page as texts, by the name that its places have."""
+    """Return the figures of the page as texts, by the name that its places have."""
     last = found.last_minute
     about = "≥ " if found.about else ""
     texts = {
@@ -118,32 +120,34 @@ def figures(words: Language, found: Snapshot) -> dict[str, str]:
 
 
 def waits_of(view: View, found: Snapshot) -> list[tuple[str, Inbox, int]]:
-    """What waits for a person by panel, as far as the viewer may see it; what nobody waits for is left out."""
+    """Return what waits for a person by panel, as far as the viewer may see it; panels without any are left out."""
     seen = ((key, view.site.inboxes[key], count) for key, count in found.waits.items() if count)
     return [each for each in seen if view.may(each[1].needs)]
 
 
 def rate_of(found: Snapshot, queue: QueueSummary) -> float | None:
-    """Jobs of a queue that were done a minute, over the last minutes."""
+    """Return the jobs of a queue that were done a minute, over the last minutes."""
     rate = found.rates.get(queue.name)
     return None if rate is None else rate.done / 5
 
 
 def state_of(queue: QueueSummary) -> tuple[str, str]:
-    """How a queue stands, as a word and its colour."""
+    """Return how a queue stands, as a word and its colour."""
     if queue.paused:
         return "paused", "info"
     if queue.ready and not queue.workers:
         return "nobody serves it", "bad"
     if queue.concurrency is not None and queue.ready and queue.running >= BUSY * queue.concurrency:
         return "at its limit", "warn"
+    if queue.ready and (queue.oldest_wait or 0) > LATE_SECONDS:
+        return "behind", "warn"
     if queue.ready or queue.running:
         return "flowing", "accent"
     return "quiet", "soft"
 
 
 def chart(view: View, found: Snapshot) -> object:
-    """What came in and what was done a second, over the last hour."""
+    """Draw what came in and what was done a second, over the last hour."""
     first = found.at.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES)
     steps = {step.at: step for step in found.hour}
     title, part = of_chart(found)
@@ -163,7 +167,7 @@ def chart(view: View, found: Snapshot) -> object:
 
 
 def of_chart(found: Snapshot) -> tuple[str, int]:
-    """The title of the chart, and what a minute is divided by: by the second where at least one a second runs."""
+    """Return the chart's title, and what a minute is divided by: by the second where at least one a second runs."""
     busiest = max((max(step.first, step.done, step.failed) for step in found.hour), default=0)
     if busiest < MINUTES:
         return "Started and done a minute, last hour", 1

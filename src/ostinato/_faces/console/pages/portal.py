@@ -54,7 +54,7 @@ async def close_portals(view: Looking) -> Response:
 
 @pages.page("/portal/enter", needs=None)
 async def enter(view: Looking, ticket: str = "") -> Response:
-    """The page of a link; its form enters, so that a preview of the link does not."""
+    """Show the page of a link; its form enters, so that a preview of the link does not."""
     return view.page("portal_enter.html", ticket=ticket[:200], over=False)
 
 
@@ -72,7 +72,7 @@ async def entered(view: Looking) -> Response:
 
 @pages.page("/portal", needs=WEBHOOKS_PORTAL)
 async def list_endpoints(view: Looking) -> Response:
-    """The endpoints of the tenant."""
+    """Show the endpoints of the tenant."""
     async with _at_home(view) as (conn, tenant):
         found = await webhooks.list_endpoints(conn, tenant_id=tenant)
     return view.page("portal.html", endpoints=found)
@@ -82,7 +82,7 @@ async def list_endpoints(view: Looking) -> Response:
 async def show_endpoint(
     view: Looking, name: Name, *, before: Annotated[int | None, Query(ge=1, lt=2**63)] = None
 ) -> Response:
-    """One endpoint, with its deliveries, their attempts and the answers."""
+    """Show one endpoint, with its deliveries, their attempts and the answers."""
     async with _at_home(view) as (conn, tenant):
         endpoint = await webhooks.show_endpoint(conn, name, tenant_id=tenant)
         rows = await webhook_deliveries.list_deliveries(conn, name, tenant_id=tenant, before=before, most=PAGE + 1)
@@ -149,7 +149,7 @@ async def resend(conn: AsyncConnection[Any], view: View, name: str, tenant: str)
 
 
 def types_of(view: View) -> Sequence[str]:
-    """The types of events that a form names; none means all."""
+    """Return the types of events that a form names; none means all."""
     given = [each.strip() for each in view.form.get("types", "").split(",")]
     found = [each for each in given if each] or ["*"]
     if len(found) > MOST_TYPES:
@@ -159,7 +159,7 @@ def types_of(view: View) -> Sequence[str]:
 
 @asynccontextmanager
 async def _at_home(view: View) -> AsyncIterator[tuple[AsyncConnection[Any], str]]:
-    """A transaction for the tenant of the link, and that tenant."""
+    """Open a transaction for the tenant of the link, with that tenant."""
     if view.visit is None:
         raise Unauthenticated("this link has ended", hint="Ask for a new one.")
     tenant = view.visit.session.tenant_id

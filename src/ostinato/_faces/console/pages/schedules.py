@@ -1,6 +1,7 @@
 """Schedules: what comes next, and a month as a calendar in the schedule's own zone."""
 
 import calendar
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Literal
@@ -9,7 +10,7 @@ from zoneinfo import ZoneInfo
 from fastapi import Query, Response
 
 from ostinato._core.engine import fires, schedules
-from ostinato._core.engine.fires import NextFire
+from ostinato._core.engine.fires import Fire, NextFire
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.names import segment
 from ostinato._faces.console.routes import Pages
@@ -20,6 +21,10 @@ pages = Pages()
 PAGE = 50
 SLOTS = 10
 MONTHS_AHEAD = 24
+MOST_DRAWN = 32 * 24
+"""The slots of a month that are drawn: one an hour."""
+LATE_SECONDS = 60
+"""A fire later than this is marked."""
 Text = Annotated[str, Query(max_length=200)]
 
 
@@ -33,6 +38,8 @@ class Day:
     slots: tuple[NextFire, ...]
     shift: timedelta
     """By how much the clocks are moved on it."""
+    fired: tuple[Fire, ...] = ()
+    """The slots that have fired, first to last."""
 
 
 @pages.page("/schedules", needs=CONSOLE_READ)
@@ -42,11 +49,18 @@ async def list_schedules(
     tenant: Annotated[str, Query(max_length=200)] = "",
     name: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """The schedules by tenant and name; `tenant` and `name` are the last of the page before."""
+    """Show the schedules by tenant and name; `tenant` and `name` are the last of the page before."""
     async with view.reading() as conn:
         rows = await schedules.list_(conn, tenant_id=view.tenant, after=(tenant, name), most=PAGE + 1)
+        last = await fires.last_fires(conn, [row.id for row in rows[:PAGE]])
     return view.page(
-        "schedules.html", schedules=rows[:PAGE], more=len(rows) > PAGE, first=not name, may_act=view.may(ENGINE_WRITE)
+        "schedules.html",
+        schedules=rows[:PAGE],
+        last=last,
+        late=LATE_SECONDS,
+        more=len(rows) > PAGE,
+        first=not name,
+        may_act=view.may(ENGINE_WRITE),
     )
 
 
@@ -54,20 +68,21 @@ async def list_schedules(
 async def show_schedule(
     view: Looking, tenant: str, name: str, *, ahead: Annotated[int, Query(ge=0, le=MONTHS_AHEAD)] = 0
 ) -> Response:
-    """One schedule: its rule, a month of slots, and its last fires."""
+    """Show one schedule: its rule, a month of slots, and its last fires."""
     async with view.reading() as conn:
         found = await schedules.show(conn, name, tenant_id=tenant)
         coming = await fires.next_fires(conn, name, SLOTS, tenant_id=tenant)
-        past = await fires.list_fires(conn, name, tenant_id=tenant, most=SLOTS)
+        past = await fires.list_fires(conn, name, tenant_id=tenant, most=SLOTS if ahead else MOST_DRAWN)
         first = _month(view.now.astimezone(ZoneInfo(found.zone)).date(), ahead)
         start = datetime(first.year, first.month, 1, tzinfo=ZoneInfo(found.zone)).astimezone(UTC) - timedelta(seconds=1)
-        slots = await fires.next_fires(conn, name, 32 * 24, after=max(start, view.now), tenant_id=tenant)
+        slots = await fires.next_fires(conn, name, MOST_DRAWN, after=max(start, view.now), tenant_id=tenant)
     return view.page(
         "schedule.html",
         schedule=found,
         coming=coming,
-        past=past,
-        weeks=weeks(first, slots, found.zone),
+        past=past[:SLOTS],
+        weeks=weeks(first, slots, found.zone, past),
+        today=view.now.astimezone(ZoneInfo(found.zone)).date(),
         first=first,
         ahead=ahead,
         last=MONTHS_AHEAD,
@@ -89,20 +104,26 @@ async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "res
     return view.see(f"/schedules/{segment(tenant)}/{segment(name)}", said)
 
 
-def weeks(first: date, slots: list[NextFire], zone: str) -> list[list[Day]]:
-    """The weeks of a month, each with its days, slots and moved clocks."""
+def weeks(first: date, slots: list[NextFire], zone: str, past: Sequence[Fire] = ()) -> list[list[Day]]:
+    """Return the weeks of a month, each with its days, slots, fires and moved clocks; `past` is newest first."""
     by_day: dict[date, list[NextFire]] = {}
     for slot in slots:
         by_day.setdefault(slot.slot_local.date(), []).append(slot)
+    fired: dict[date, list[Fire]] = {}
+    for fire in reversed(past):
+        fired.setdefault(fire.slot_local.date(), []).append(fire)
     months = calendar.Calendar().monthdatescalendar(first.year, first.month)
     return [
-        [Day(day, day.month == first.month, tuple(by_day.get(day, ())), moved(day, zone)) for day in week]
+        [
+            Day(day, day.month == first.month, tuple(by_day.get(day, ())), moved(day, zone), tuple(fired.get(day, ())))
+            for day in week
+        ]
         for week in months
     ]
 
 
 def moved(day: date, zone: str) -> timedelta:
-    """By how much the clocks of a zone are moved on a day."""
+    """Return by how much the clocks of a zone are moved on a day."""
     here = ZoneInfo(zone)
     start = datetime(day.year, day.month, day.day, tzinfo=here)
     end = datetime(day.year, day.month, day.day, tzinfo=here) + timedelta(days=1)

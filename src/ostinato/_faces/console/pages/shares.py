@@ -14,7 +14,7 @@ pages = Pages()
 
 @pages.page("/queues/{name:named}/tenants", needs=CONSOLE_READ)
 async def show_shares(view: Looking, name: Annotated[str, Path(max_length=200)]) -> Response:
-    """The share of each tenant in one queue; a tenant sees its own."""
+    """Show the share of each tenant in one queue; a tenant sees its own."""
     async with view.reading() as conn:
         found = await shares.queue_shares(conn, name)
     total = sum(share.waiting for share in found)

@@ -26,7 +26,7 @@ SAMPLE = 1_000
 
 @asynccontextmanager
 async def _reading(view: View, tenant: str | None) -> AsyncIterator[AsyncConnection[Any]]:
-    """A connection that may read endpoints: tenants cannot, because of the secrets beside them."""
+    """Open a connection that may read endpoints: tenants cannot, because of the secrets beside them."""
     if not view.sees_all and tenant != view.tenant:
         raise NotFound("there is no such endpoint", hint="The page Webhooks lists them.")
     async with view.administering() as conn:
@@ -42,7 +42,7 @@ async def list_endpoints(
     name: Annotated[str, Query(max_length=MAX_NAME)] = "",
     failing: bool = False,
 ) -> Response:
-    """The endpoints, by tenant and name; `after` names the last one of the page before, `of` its tenant."""
+    """Show the endpoints, by tenant and name; `after` names the last one of the page before, `of` its tenant."""
     async with _reading(view, view.tenant) as conn:
         found = await webhooks.list_endpoints(
             conn,
@@ -98,7 +98,7 @@ def _secret(view: View, tenant: str, name: str, secret: str) -> Response:
 async def show_endpoint(
     view: Looking, tenant: str, name: str, *, before: Annotated[int | None, Query(ge=1, lt=2**63)] = None
 ) -> Response:
-    """One endpoint, with its deliveries and the last attempts."""
+    """Show one endpoint, with its deliveries and the last attempts."""
     async with _reading(view, tenant) as conn:
         endpoint = await webhooks.show_endpoint(conn, name, tenant_id=tenant)
         rows = await webhook_deliveries.list_deliveries(conn, name, tenant_id=tenant, before=before, most=PAGE + 1)
