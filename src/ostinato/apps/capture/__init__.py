@@ -38,7 +38,7 @@ APP: App = App(
 if not TYPE_CHECKING:  # a type checker would take any name for one that is there
 
     def __getattr__(name: str) -> object:
-        """The verb that the specification names here, imported when somebody asks for it."""
+        """Import the verb that the specification names here, when somebody asks for it."""
         if name != "acquire_lock_and_check_idempotence":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from ostinato.apps.capture import service  # noqa: PLC0415 - not with every command

@@ -44,19 +44,19 @@ class Break:
 
 
 def chain_of(user_id: str) -> str:
-    """The name of a user's chain."""
+    """Return the name of a user's chain."""
     return f"capture:{user_id}"
 
 
 def moment(at: datetime) -> str:
-    """A time as entries have it: UTC, to the millisecond."""
+    """Format a time as entries have it: UTC, to the millisecond."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def canonical_entry(  # noqa: PLR0917 - the fields of an entry, in their order
     chain_id: str, event_type: str, occurred_at: str, payload: Mapping[str, Any], prev_hash: str, seq: int
 ) -> str:
-    """The text of an entry that is hashed."""
+    """Return the text of an entry that is hashed."""
     said = {
         "chain_id": chain_id,
         "event_type": event_type,
@@ -81,7 +81,7 @@ class Follower:
             self._heads.setdefault(seq, set()).add(signed)
 
     def follow(self, entries: Iterable[Entry]) -> Break | None:
-        """The first break among the next entries."""
+        """Return the first break among the next entries."""
         for entry in entries:
             problem = self._problem(entry)
             if problem is not None:
@@ -90,7 +90,7 @@ class Follower:
         return None
 
     def end(self) -> Break | None:
-        """At the end of the chain: a signed head beyond it means that entries are gone."""
+        """Check the end of the chain: a signed head beyond it means that entries are gone."""
         missing = min((seq for seq in self._heads if seq > self.seq), default=None)
         if missing is None:
             return None

@@ -13,7 +13,7 @@ USER = "demo"
 
 
 async def run(system: System) -> None:
-    """Capture, replay, conflict, a tampered object, and the audit of all of it."""
+    """Show a capture, a replay, a conflict, a tampered object, and the audit of all of it."""
     body = await _captured(system)
     sent = {**body, "ocr_text": "FACTURE 2026-04", "ocr_language": "fr"}
     first = (await system.call("POST", PATH, status=202, json=sent)).json()
@@ -83,7 +83,7 @@ async def _audited(system: System, captured: str, tampered: str) -> None:
 
 
 async def _captured(system: System, **more: str) -> dict[str, Any]:
-    """What a device sends, after it has put the object into the store."""
+    """Return what a device sends, after it has put the object into the store."""
     order = {
         "tenant_id": system.tenant_id,
         "user_id": USER,

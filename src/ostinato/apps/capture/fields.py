@@ -24,7 +24,7 @@ LONGEST_NAME = 200
 
 
 def base64_fault(text: str, length: int | None = None) -> str | None:
-    """What is wrong with base64, if something is: it must be the one text of its bytes.
+    """Return what is wrong with base64, if something is: it must be the one text of its bytes.
 
     `…OR==` decodes to the same bytes as `…OQ==` and is refused, as are the alphabet of URLs,
     missing padding and line ends.
@@ -41,10 +41,10 @@ def base64_fault(text: str, length: int | None = None) -> str | None:
 
 
 def decoded(text: str) -> bytes:
-    """The bytes of base64 that was checked."""
+    """Return the bytes of base64 that was checked."""
     return base64.b64decode(text, validate=True)
 
 
 def text_fault(text: str) -> str | None:
-    """What is wrong with a name, if something is."""
+    """Return what is wrong with a name, if something is."""
     return "may not have control characters" if has_control(text) else None

@@ -38,12 +38,12 @@ class Head:
     signature: str
 
     def canonical(self) -> bytes:
-        """What is signed."""
+        """Return what is signed."""
         signed = ("chain_id", "entry_hash", "seq", "signed_at", "tenant_id")
         return canonical({name: getattr(self, name) for name in signed})
 
     def is_signed(self, by: Collection[str] | None = None) -> bool:
-        """Whether the signature is that of its public key, and that key one of those expected."""
+        """Return whether the signature is that of its public key, and that key one of those expected."""
         if by is not None and self.public_key not in by:
             return False
         try:
@@ -54,23 +54,23 @@ class Head:
         return True
 
     def document(self) -> dict[str, Any]:
-        """The head as it is exported."""
+        """Return the head as it is exported."""
         return {"algorithm": ALGORITHM, **asdict(self)}
 
 
 def signed(key: Ed25519PrivateKey, tenant_id: str, *, chain_id: str, seq: int, entry_hash: str, signed_at: str) -> Head:
-    """The head of a chain, signed."""
+    """Sign the head of a chain."""
     bare = Head(tenant_id, chain_id, seq, entry_hash, signed_at, public_text(key), signature="")
     return replace(bare, signature=base64.b64encode(key.sign(bare.canonical())).decode())
 
 
 def public_text(key: Ed25519PrivateKey) -> str:
-    """The public half of a key, in base64: how heads name who signed them."""
+    """Return the public half of a key, in base64: how heads name who signed them."""
     return base64.b64encode(key.public_key().public_bytes_raw()).decode()
 
 
 def read_head(document: Mapping[str, Any]) -> Head:
-    """A head from its exported document."""
+    """Read a head from its exported document."""
     given = {each.name: document.get(each.name) for each in fields(Head)}
     good = all(type(value) is (int if name == "seq" else str) for name, value in given.items())
     if not good or document.get("algorithm") != ALGORITHM:
@@ -81,7 +81,7 @@ def read_head(document: Mapping[str, Any]) -> Head:
 
 
 def read_heads(path: Path) -> list[Head]:
-    """The heads of a file, which has one or a list of them, or of all files of a folder."""
+    """Read the heads of a file, which has one or a list of them, or of all files of a folder."""
     if path.is_dir():
         return [head for file in sorted(path.rglob("*.json")) for head in read_heads(file)]
     try:
@@ -107,7 +107,7 @@ def export(folder: Path, head: Head) -> Path:
 
 
 def read_key(path: Path) -> Ed25519PrivateKey:
-    """The private key of a PEM file, which must be its owner's alone."""
+    """Read the private key of a PEM file, which must be its owner's alone."""
     try:
         with path.expanduser().open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode

@@ -36,7 +36,7 @@ CaptureId = Annotated[str, Path(pattern=checks.CAPTURE_ID)]
 
 
 def _source_of(request: Request) -> str | None:
-    """The address that the request came from; None: the proxy in front gave no valid one."""
+    """Return the address that the request came from; None: the proxy in front gave no valid one."""
     try:
         return str(ip_address(request.client.host)) if request.client is not None else None
     except ValueError:
@@ -61,24 +61,24 @@ async def take_capture(caller: Who, request: Request, body: CaptureRequest) -> R
     without looking at its OCR and its clock, for the first ones count.
     """
     settings = caller.settings(CaptureSettings)
+    wanted = body.wanted(_source_of(request))
+    skew, most = settings.skew_seconds, settings.max_object_bytes
     try:
-        taken = await service.receive(
-            caller.transaction,
-            caller.subject,
-            body.wanted(_source_of(request)),
-            skew_seconds=settings.skew_seconds,
-            max_object_bytes=settings.max_object_bytes,
-        )
+        taken = await service.take_at_once(caller, wanted, skew_seconds=skew, max_object_bytes=most)
+        if taken is None:
+            taken = await service.receive(
+                caller.transaction, caller.subject, wanted, skew_seconds=skew, max_object_bytes=most
+            )
     except IdempotencyConflict:
         conflict = CaptureConflict(error="CONFLICT", message=rules.CONFLICT_MESSAGE)
-        raise Answered(JSONResponse(conflict.model_dump(), 409)) from None
+        raise Answered(JSONResponse(conflict.model_dump(), 409), conflict.error) from None
     answer = CaptureAccepted.model_validate(taken, from_attributes=True)
     return JSONResponse(answer.model_dump(), 200 if taken.replayed else 202)
 
 
 @router.get("/capture/{capture_id}", needs=READ, raises=(NotFound,))
 async def show_capture(caller: Who, capture_id: CaptureId) -> CaptureView:
-    """A capture of one's own: where it stands, and why."""
+    """Return a capture of one's own: where it stands, and why."""
     async with caller.transaction() as conn:
         return CaptureView(**await service.show(conn, caller.subject, capture_id))
 
@@ -100,7 +100,7 @@ async def list_captures(
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> CapturePage:
-    """Captures of one's own, newest first: all, or those that fit every filter.
+    """Return captures of one's own, newest first: all, or those that fit every filter.
 
     A page looks at a thousand captures at the most, so one with few items, or none, may have a next.
     """
@@ -121,7 +121,7 @@ async def list_captures(
 
 @router.post("/capture/{capture_id}/upload", needs=TAKE, raises=(NotFound, Conflict))
 async def upload_capture(caller: Who, capture_id: CaptureId) -> UploadView:
-    """An address to which the object of a capture may be uploaded: once, in the declared size."""
+    """Return an address to which the object of a capture may be uploaded: once, in the declared size."""
     settings = caller.settings(CaptureSettings)
     async with caller.transaction() as conn:
         key, size = await service.awaited_upload(conn, caller.subject, capture_id)
@@ -139,7 +139,7 @@ async def announce_upload(caller: Who, capture_id: CaptureId) -> Announced:
 
 @router.post("/capture-events", needs=NOTIFY, status_code=202)
 async def take_notice(caller: Who, body: StoreNotice) -> Announced:
-    """Notifications of the store (S3's own form): captures that wait for these objects are looked at now.
+    """Take notifications of the store (S3's own form): captures that wait for these objects are looked at now.
 
     What is not below the tenant's own folder, in another bucket, or no upload is passed over.
     """

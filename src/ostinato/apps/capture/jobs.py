@@ -44,11 +44,11 @@ class World:
     objects: Objects
 
     def objects_of(self, tenant_id: str) -> Objects:
-        """What a tenant may name of the store."""
+        """Return what a tenant may name of the store."""
         return OfTenant(self.objects, tenant_id) if self.settings.object_prefix == "tenant" else self.objects
 
     async def examine(self, material: Material) -> Verdict:
-        """Whether the object of a capture is what was declared; raises as `sealing.examine`."""
+        """Check whether the object of a capture is what was declared; raises as `sealing.examine`."""
         bound = self.settings.content_context == "bound"
         return await sealing.examine(material, self.keyring, self.objects_of(material.tenant_id), bound=bound)
 
@@ -205,7 +205,7 @@ APP.schedule(recheck, cron="37 * * * *", catch_up="none")
 
 
 async def _look(here: World, material: Material) -> int | None:
-    """The size of the object; None: it is still waited for; `TOO_LATE`: no longer."""
+    """Return the size of the object; None: it is still waited for; `TOO_LATE`: no longer."""
     try:
         return (await here.objects_of(material.tenant_id).find(material.fields.upload_object_key)).size
     except ObjectMissing:
@@ -222,7 +222,7 @@ async def _await_upload(ctx: Context, here: World, material: Material) -> None:
 
 
 def _left(here: World, material: Material) -> float:
-    """How many seconds an object is still waited for."""
+    """Return how many seconds an object is still waited for."""
     ends = material.received_at + timedelta(hours=here.settings.upload_hours)
     return (ends - material.now).total_seconds()
 
@@ -233,7 +233,7 @@ async def _check(here: World, material: Material) -> dict[str, str | None]:
 
 
 def _verdict(found: dict[str, str | None] | str | None) -> Verdict:
-    """What a check found; before 0.2 that was its reason alone."""
+    """Return what a check found; before 0.2 that was its reason alone."""
     if not isinstance(found, dict):
         return Verdict(None if found is None else Reason(found))
     reason = found["reason"]

@@ -62,7 +62,7 @@ class Keyring(Protocol):
     """What unwraps keys: the file below, or a KMS."""
 
     async def unwrap(self, kek_id: str, wrapped: bytes) -> Unwrapped | Reason:
-        """The key of a capture, or why there will never be one.
+        """Unwrap the key of a capture, or return why there will never be one.
 
         Raises `KeyringUnavailable` when it may be another time.
         """
@@ -97,7 +97,7 @@ def unwrap_with(kek: bytes, wrapped: bytes) -> Unwrapped | Reason:
 
 
 def load(settings: CaptureSettings) -> Keyring:
-    """The keyring that the settings name."""
+    """Load the keyring that the settings name."""
     if settings.keyring is None:
         return FileKeyring(Path(settings.keyring_file).expanduser())
     module, _, name = settings.keyring.partition(":")
@@ -131,7 +131,7 @@ def add_key(path: Path, kek_id: str, key: bytes | None = None) -> None:
 
 
 def read_keys(path: Path) -> Mapping[str, bytes]:
-    """The keys of a keyring file, which must be its owner's alone."""
+    """Read the keys of a keyring file, which must be its owner's alone."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -157,7 +157,7 @@ def read_keys(path: Path) -> Mapping[str, bytes]:
 
 @contextmanager
 def _turn(path: Path) -> Iterator[None]:
-    """One at a time: what was read is what is written back, with one key more."""
+    """Lock the file for one at a time: what was read is what is written back, with one key more."""
     lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -50,10 +50,10 @@ class Objects(Protocol):
     """A store of objects."""
 
     async def find(self, key: str, version: str | None = None) -> Found:
-        """An object, or a version of it; raises `ObjectMissing` or `StoreUnavailable`."""
+        """Find an object, or a version of it; raises `ObjectMissing` or `StoreUnavailable`."""
 
     def read(self, key: str, version: str | None = None) -> AsyncIterator[bytes]:
-        """Its content in pieces; raises as `find`."""
+        """Yield its content in pieces; raises as `find`."""
 
 
 class OfTenant:
@@ -141,7 +141,7 @@ def _of(version: str | None) -> "GetOptions":
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Errors of the library as ours. Theirs quote the answer, which may quote the signature."""
+    """Turn errors of the library into ours. Theirs quote the answer, which may quote the signature."""
     from obstore.exceptions import BaseError, NotFoundError  # noqa: PLC0415 - as above
 
     try:
@@ -154,7 +154,7 @@ def _told() -> Iterator[None]:
 
 
 def bucket_url(settings: CaptureSettings) -> str:
-    """The address of the bucket, without a slash at its end."""
+    """Return the address of the bucket, without a slash at its end."""
     endpoint = urlsplit(settings.s3_endpoint or f"https://s3.{settings.s3_region}.amazonaws.com")
     path = endpoint.path.rstrip("/")
     if settings.s3_style == "virtual":
@@ -163,7 +163,7 @@ def bucket_url(settings: CaptureSettings) -> str:
 
 
 def load(settings: CaptureSettings) -> Objects:
-    """The store that the settings name."""
+    """Open the store that the settings name."""
     if settings.store == "folder":
         return Folder(Path(settings.folder).expanduser())
     try:

@@ -140,7 +140,7 @@ async def _checked(conn: Connection, row: Row, look: Look) -> Block:
         return Note("The chain is broken", said, "bad")
     counted = {"n": report.entries, "heads": report.heads}
     said = look.words("Entries followed just now: %(n)s. Signed heads in their place: %(heads)s.", **counted)
-    return Note("The chain holds", said, "info")
+    return Note("The chain holds", said, "ok")
 
 
 def _certificate(row: Row) -> dict[str, Any]:

@@ -19,7 +19,7 @@ class Examines(Protocol):
     """What a recheck needs of the world."""
 
     async def examine(self, material: Material) -> Verdict:
-        """Whether the object of a capture is what was declared."""
+        """Check whether the object of a capture is what was declared."""
 
 
 async def recheck(ctx: Context, here: Examines, tenant_id: str, capture_event_id: str) -> str:

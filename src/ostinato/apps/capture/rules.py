@@ -87,24 +87,24 @@ def decide(fingerprint: str, existing: Existing | None) -> Decision:
 
 
 def shown(fingerprint: str) -> str:
-    """As much of a fingerprint as logs may have."""
+    """Return as much of a fingerprint as logs may have."""
     return fingerprint[:SHOWN_DIGITS]
 
 
 def skew_ms_of(device: datetime, server: datetime) -> int:
-    """How far the device's clock is ahead of ours, in milliseconds."""
+    """Return how far the device's clock is ahead of ours, in milliseconds."""
     return round((device - server) / timedelta(milliseconds=1))
 
 
 def is_too_skewed(skew_ms: int, tolerance_seconds: float) -> bool:
-    """Whether a device's clock is off by more than is let pass (INV-103-12)."""
+    """Return whether a device's clock is off by more than is let pass (INV-103-12)."""
     return abs(skew_ms) > tolerance_seconds * 1000
 
 
 def check_new(
     fields: CanonicalPayloadFields, skew_ms: int, *, skew_seconds: float, max_object_bytes: int | None
 ) -> None:
-    """What a capture must be to be taken in, raised as `InvalidInput` with a `refusal`.
+    """Refuse a capture that cannot be taken in, by `InvalidInput` with a `refusal`.
 
     Of a capture that is there already none of it is asked: it was taken in.
     """
@@ -127,7 +127,7 @@ def check_new(
 
 
 def look_delay(waited: timedelta, first_seconds: float) -> float:
-    """When to look again for an object that is not there: after five times as long, up to eight hours.
+    """Return when to look again for an object that is not there: after five times as long, up to eight hours.
 
     With 15 s: 15 s after the first look, then 75 s, 6, 31 and 156 minutes later, then every eight hours.
     By the time that was waited and not by the looks: one more in between puts nothing off.
@@ -140,13 +140,13 @@ def look_delay(waited: timedelta, first_seconds: float) -> float:
 
 
 def trouble_delay(waited: timedelta, least_seconds: float) -> float:
-    """When to try again what does not answer: the longer it lasts, the less often."""
+    """Return when to try again what does not answer: the longer it lasts, the less often."""
     share = waited.total_seconds() * SHARE_OF_WAIT
     return max(least_seconds, min(share, LONGEST_DELAY_SECONDS))
 
 
 def content_context(user_id: str, fields: CanonicalPayloadFields) -> bytes:
-    """What the content is bound to when it is encrypted (the AAD of AES-GCM).
+    """Return what the content is bound to when it is encrypted (the AAD of AES-GCM).
 
     Canonical JSON of whose capture it is: a blob cannot be passed off as that of another capture,
     another user or another type.
@@ -161,7 +161,7 @@ def content_context(user_id: str, fields: CanonicalPayloadFields) -> bytes:
 
 
 def object_key_fault(key: str) -> str | None:
-    """What is wrong with the key of an object, if something is.
+    """Return what is wrong with the key of an object, if something is.
 
     A key is a path of plain names: it must mean the same in a folder, in S3 and in a log.
     """
@@ -175,7 +175,7 @@ def object_key_fault(key: str) -> str | None:
 
 
 def tenant_prefix(tenant_id: str) -> str:
-    """Where the objects of a tenant are: a folder of its name, in which only letters stay as they are."""
+    """Return where the objects of a tenant are: a folder of its name, in which only letters stay as they are."""
     return f"{quote(tenant_id, safe='').replace('.', '%2E')}/"
 
 
@@ -187,5 +187,5 @@ def _payload(fields: CanonicalPayloadFields) -> dict[str, object]:
 
 
 def has_control(text: str) -> bool:
-    """Whether a text has characters that do not show."""
+    """Return whether a text has characters that do not show."""
     return bool(_CONTROL.search(text))

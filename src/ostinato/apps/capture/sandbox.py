@@ -77,7 +77,7 @@ class CaptureWorld:
         shutil.rmtree(self._bucket().versions, ignore_errors=True)
 
     def settings(self, url: str) -> dict[str, str]:
-        """The environment that leads captures here: a store, and a keyring made just now.
+        """Return the environment that leads captures here: a store, and a keyring made just now.
 
         Both are in a folder of this user that goes with this process.
         """
@@ -192,7 +192,7 @@ class Bucket:
         return version
 
     def serve(self, method: str, key: str, version: str | None) -> Response:
-        """An object, or a version of it."""
+        """Serve an object, or a version of it."""
         latest = self._kept(key) / "latest"
         wanted = version or (latest.read_text() if latest.is_file() else None)
         place = self.root / key if version is None else self._kept(key) / version

@@ -23,7 +23,7 @@ from ostinato.apps.capture.rules import content_context
 
 
 async def examine(material: Material, keyring: Keyring, objects: Objects, *, bound: bool = True) -> Verdict:
-    """Whether the object is what was declared; of a sealed capture, the version that was sealed.
+    """Check whether the object is what was declared; of a sealed capture, the version that was sealed.
 
     The verdict names the version that was read, whatever is put in its place meanwhile.
     Raises `KeyringUnavailable`, `ObjectMissing` or `StoreUnavailable` if that cannot be said now.
@@ -70,7 +70,7 @@ class _Opening:
         self._size = 0
 
     def take(self, piece: bytes) -> bool:
-        """The next piece; whether there may be more."""
+        """Take the next piece; return whether there may be more."""
         self._size += len(piece)
         if self._size > self._fields.size_bytes:
             return False
@@ -78,7 +78,7 @@ class _Opening:
         return True
 
     def reason(self) -> Reason | None:
-        """What is wrong with the whole, if something is."""
+        """Return what is wrong with the whole, if something is."""
         if self._size != self._fields.size_bytes:
             return Reason.SIZE_MISMATCH
         try:

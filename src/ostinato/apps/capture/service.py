@@ -1,6 +1,7 @@
 """Takes captures and settles their checks, one transaction each.
 
 take      the intake: decide, write down, audit, have it checked
+take_at_once   the same in one statement, for what is not refused
 receive   the same with a transaction of its own, and a refusal audited in another one
 advance, settle   the check behind the intake, as it goes on
 """
@@ -32,6 +33,7 @@ from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.errors import Conflict, DatabaseUnavailable, IdempotencyConflict, InvalidInput, NotFound
 from ostinato.jobs import wake_after_commit
 from ostinato.observe import get_logger
+from ostinato.web import Caller
 
 log = get_logger("capture")
 
@@ -129,10 +131,36 @@ async def take(
     return Taken(decision.existing_capture_event_id, given.capture_id, decision.existing_state, replayed=True)
 
 
+async def take_at_once(
+    caller: Caller, wanted: Wanted, *, skew_seconds: float = 300.0, max_object_bytes: int | None = None
+) -> Taken | None:
+    """As `take`, in one statement; None: it is to be refused, and nothing was done."""
+    sent = rules.normalised(wanted.fields)
+    rows = await caller.call(
+        "vault_secure.take_capture_as",
+        **asdict(sent),
+        payload_canonical_sha256=rules.compute_canonical_fingerprint(sent),
+        device_id=wanted.device.id,
+        timestamp_device=wanted.device.timestamp,
+        ocr_text=wanted.ocr.text,
+        ocr_confidence=wanted.ocr.confidence,
+        ocr_language=wanted.ocr.language,
+        source_ip=wanted.source_ip,
+        skew_seconds=skew_seconds,
+        max_object_bytes=max_object_bytes,
+    )
+    if not rows:
+        return None
+    ((taken, state, replayed, _),) = rows
+    if replayed:
+        log.info("capture_replayed", capture_id=sent.capture_id, state=state)
+    return Taken(str(taken), sent.capture_id, state, replayed=replayed)
+
+
 async def receive(
     opening: Opening, user_id: str, wanted: Wanted, *, skew_seconds: float = 300.0, max_object_bytes: int | None = None
 ) -> Taken:
-    """As `take`, in a transaction of its own.
+    """Take in a capture as `take` does, in a transaction of its own.
 
     A refusal takes that transaction back, so it is audited in one of its own before it is raised.
     """
@@ -196,7 +224,7 @@ async def announce(
 
 
 async def load_material(conn: Connection, tenant_id: str, capture_event_id: str) -> Material:
-    """What the check of a capture needs; raises `NotFound`."""
+    """Load what the check of a capture needs; raises `NotFound`."""
     row = await QUERIES.first(conn, "material", tenant_id=tenant_id, id=capture_event_id)
     if row is None:
         raise NotFound(f"there is no capture {capture_event_id}", capture=capture_event_id)

@@ -11,7 +11,7 @@ from ostinato.observe import Checkup, Trouble
 
 
 def troubles(settings: CaptureSettings) -> list[Trouble]:
-    """What keeps captures from being checked or signed, as far as it shows from here."""
+    """Return what keeps captures from being checked or signed, as far as it shows from here."""
     found = [_keyring(settings), _store(settings), _signing_key(settings)]
     return [each for each in found if each is not None]
 

@@ -33,7 +33,7 @@ Opening = Callable[[], AbstractAsyncContextManager[Connection]]
 async def chains_to_sign(
     conn: Connection, key: Ed25519PrivateKey, tenant_id: str | None = None
 ) -> list[tuple[str, str]]:
-    """The tenant and user of each chain that went on since this key signed it last.
+    """Return the tenant and user of each chain that went on since this key signed it last.
 
     Also of those that have captures which a signed head covers and which are not anchored yet.
     """

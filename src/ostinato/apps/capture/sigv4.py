@@ -31,7 +31,7 @@ class Credentials:
     token: str | None = None
 
     def __repr__(self) -> str:
-        """Without what is secret."""
+        """Format the credentials without what is secret."""
         return f"Credentials({self.key_id!r})"
 
 
@@ -66,7 +66,7 @@ def presign(
 def is_signed(
     method: str, raw_path: str, query: str, headers: Mapping[str, str], *, credentials: Credentials, now: datetime
 ) -> bool:
-    """Whether the holder of the credentials signed exactly this request, and a presigned one in time."""
+    """Return whether the holder of the credentials signed exactly this request, and a presigned one in time."""
     pairs = parse_qsl(query, keep_blank_values=True)
     if any(name == _SIGNATURE for name, _ in pairs):
         return _is_presigned(method, raw_path, dict(pairs), headers, credentials, now)

@@ -28,7 +28,7 @@ class Upload:
 
 
 def store_key(settings: CaptureSettings, tenant_id: str, key: str) -> str:
-    """The key in the store of what a tenant names so."""
+    """Return the key in the store of what a tenant names so."""
     return f"{tenant_prefix(tenant_id)}{key}" if settings.object_prefix == "tenant" else key
 
 
@@ -66,7 +66,7 @@ def presigned(settings: CaptureSettings, tenant_id: str, key: str, size: int) ->
 
 
 def announced_keys(settings: CaptureSettings, tenant_id: str, notice: StoreNotice) -> list[str]:
-    """The keys, as the tenant names them, of the objects that a notification of the store says were made."""
+    """Return the keys, as the tenant names them, of the objects that a notification of the store says were made."""
     prefix = store_key(settings, tenant_id, "")
     made = [
         unquote_plus(record.s3.object.key)

@@ -116,7 +116,7 @@ class CaptureRequest(BaseModel):
         return given
 
     def wanted(self, source_ip: str | None) -> service.Wanted:
-        """The capture as the service takes it."""
+        """Return the capture as the service takes it."""
         named = {"content_hash": self.hash_sha3_256, **self.model_dump()}
         payload = {each.name: named[each.name] for each in fields(CanonicalPayloadFields)}
         return service.Wanted(

@@ -15,7 +15,7 @@ SERVERS_TOO: Final = (400, 422)
 
 
 def fixed(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The error answers of a route, for the OpenAPI document.
+    """Return the error answers of a route, for the OpenAPI document.
 
     What the server itself refuses (no JSON, a key that is none) is a problem document there, too.
     """
@@ -53,7 +53,7 @@ async def refuse(  # noqa: PLR0917 - as the body has them
         request_id=request_id,
         timestamp=await database.now(conn),
     )
-    raise Answered(JSONResponse(body.model_dump(mode="json"), status, headers))
+    raise Answered(JSONResponse(body.model_dump(mode="json"), status, headers), code)
 
 
 async def missing(conn: Connection, request_id: str) -> NoReturn:

@@ -100,7 +100,7 @@ async def _add(conn: Connection, asked: dict[str, Line], created_by: str, settin
 
 
 async def _look(conn: Connection, ids: list[str], settings: EnrichmentSettings) -> dict[str, Row]:
-    """How the companies of requests stand, as `service.ask` looks at one."""
+    """Return how the companies of requests stand, as `service.ask` looks at one."""
     rows = await QUERIES.rows(conn, "look_at_many", ids=ids, freshness_days=settings.freshness_ttl_days)
     return {row["request_id"]: row for row in rows}
 

@@ -110,7 +110,7 @@ def _accepted(each: batch.Taken) -> Verdict:
 
 
 def _judged(number: int, given: object, settings: EnrichmentSettings) -> "batch.Line | Verdict":
-    """A line that can be taken, or why not: by the rules of a single request."""
+    """Return a line that can be taken, or why not: by the rules of a single request."""
     body = Body.model_validate(given)
     if odd := body.odd():
         return Verdict(line=number, accepted=False, code="INVALID_REQUEST", details=odd)
@@ -122,7 +122,7 @@ def _judged(number: int, given: object, settings: EnrichmentSettings) -> "batch.
 
 
 async def _bodies(request: Request, caller: Caller, raw: bytes) -> list[object]:
-    """The lines of a batch, before they are judged."""
+    """Return the lines of a batch, before they are judged."""
     kind = _kind(request)
     found: object = None
     if kind == TEXT:
@@ -141,7 +141,7 @@ async def _bodies(request: Request, caller: Caller, raw: bytes) -> list[object]:
 
 
 def _of_csv(raw: bytes) -> list[object] | str:
-    """The lines of a CSV file with a head, as spreadsheets write it; or why it is none."""
+    """Return the lines of a CSV file with a head, as spreadsheets write it; or why it is none."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:

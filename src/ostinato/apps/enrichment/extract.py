@@ -43,5 +43,5 @@ def directors(payloads: Mapping[SourceApi, Json], *, hidden: bool = False) -> li
 
 
 def _unnamed(director: Director) -> Director:
-    """The role stays; so does a company, which is no person."""
+    """Remove the name of a person; the role stays, and so does a company."""
     return director if director["type_dirigeant"] == COMPANY else director | {"nom": None}

@@ -3,6 +3,8 @@
 docs/specs/enrichment.md has its rules: M3C-api-1 to 4.
 """
 
+import dataclasses
+import json
 import math
 import uuid
 from typing import Annotated, Final
@@ -20,12 +22,23 @@ from ostinato.apps.enrichment.rerun import Rerun, Selection, rerun_own
 from ostinato.apps.enrichment.rules import opens_again
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.apps.enrichment.views import ABSENT, Body, Created, Detail, Opened, Row, created_view, look, whole_view
+from ostinato.apps.enrichment.views import (
+    ABSENT,
+    DAYS,
+    Body,
+    Created,
+    Detail,
+    Opened,
+    Row,
+    created_view,
+    look,
+    whole_view,
+)
 from ostinato.apps.enrichment.watch import Watch
 from ostinato.errors import Forbidden
 from ostinato.observe import get_logger
 from ostinato.tenants import current_correlation
-from ostinato.web import Caller, Key, OnceHere, Permission, Router, Who, note_line
+from ostinato.web import Caller, IdempotencyKey, Key, OnceHere, Permission, Router, Who, note_line
 
 CREATE = Permission(
     "enrichment.create", ("tenant_admin", "agency_user", "client_user", "system", "admin"), "ask for companies"
@@ -46,6 +59,19 @@ EVERYBODYS: Final = WHOLE - {"client_user"} | {"consultant"}
 """Roles that see all requests of their tenant; a client_user those that it made itself."""
 
 MALFORMED: Final = {ErrorCode.SIREN_SIRET_MISMATCH: (422, "business_rule_failed")}
+
+SHOWN: Final = (
+    "body",
+    "id",
+    "created_by",
+    "company_siren",
+    "enrichment_status",
+    "enrichment_last_run_at",
+    "running",
+    "at",
+    "fresh",
+)
+"""The columns of `show_request_as`."""
 
 IN_FLIGHT_SECONDS: Final = 30.0
 """How long the key of a request that was not answered is waited for."""
@@ -70,6 +96,8 @@ async def create_request(request: Request, caller: Who, key: Key, body: Body = A
     settings = caller.settings(EnrichmentSettings)
     found = await _identified(caller, body, settings)
     note_line(request, company_siren=found.company_siren)
+    if (known := await _known(request, caller, key, body, found)) is not None:
+        return known
     # Two transactions: a worker sees the request only when it is committed, and the answer says
     # what came of it. If the process dies in between, the request is made: the next call with the
     # key answers for it.
@@ -87,8 +115,30 @@ async def create_request(request: Request, caller: Who, key: Key, body: Body = A
     return once.response()
 
 
+async def _known(
+    request: Request, caller: Caller, key: IdempotencyKey, body: Body, found: Identifiers
+) -> Response | None:
+    """Answer for a company that is known, in one statement; None: it is not, and nothing was done."""
+    settings = caller.settings(EnrichmentSettings)
+    request_id = str(uuid.uuid4())
+    answer = await key.try_answer(
+        caller,
+        "enrichment.ask_known_as",
+        id=request_id,
+        **dataclasses.asdict(found),
+        metadata=json.dumps(body.metadata or {}),
+        freshness_days=settings.freshness_ttl_days,
+        field_days=DAYS,
+        idempotency_key=key.value,
+    )
+    if answer is not None and "Idempotency-Replayed" not in answer.headers:
+        note_line(request, request_id=request_id)
+        warn_luhn(caller, request_id, found, settings)
+    return answer
+
+
 def _watch(request: Request, caller: Caller) -> Watch:
-    """The one watch of this process."""
+    """Return the one watch of this process."""
     state = request.app.state
     if not hasattr(state, "enrichment_watch"):
         state.enrichment_watch = Watch(caller.client)
@@ -143,8 +193,8 @@ async def show_request(
     caller: Who,
     request_id: str,
     include: Annotated[str | None, Query(description="`dirigeants`, for who may see them.", max_length=100)] = None,
-) -> Opened:
-    """A request and its company; one that is stale is shown, and looked up again behind."""
+) -> Opened | Response:
+    """Return a request and its company; one that is stale is shown, and looked up again behind."""
     settings = caller.settings(EnrichmentSettings)
     days = settings.freshness_ttl_days
     with_directors = include is not None and "dirigeants" in include.split(",")
@@ -155,12 +205,12 @@ async def show_request(
             has=sorted(caller.roles),
         )
     limited = caller.roles.isdisjoint(WHOLE)
+    if not with_directors and (shown := await _shown(request, caller, request_id, days, limited=limited)) is not None:
+        return shown
     async with caller.transaction() as conn:
         seen = await _mine(conn, caller, request_id, days)
         note_line(request, company_siren=seen["company_siren"])
-        status, last_run_at = seen["enrichment_status"], seen["enrichment_last_run_at"]
-        stale = opens_again(status, last_run_at, seen["at"], fresh=seen["fresh"])
-        if stale and not seen["running"] and not limited:
+        if _asks_again(seen, limited=limited):
             opened = Trigger.REQUEST_OPENED
             await service.ask(conn, seen["id"], seen["siret"], opened, settings)
             seen = await _mine(conn, caller, request_id, days)
@@ -174,7 +224,7 @@ async def show_request(
     responses={202: {"model": Created}, **fixed(404, 409, 422)},
 )
 async def refresh_company(request: Request, caller: Who, key: Key, request_id: str) -> Response:
-    """Have the company of a request looked up again, fresh or not; not twice in a minute."""
+    """Look up the company of a request again, fresh or not; not twice in a minute."""
     settings = caller.settings(EnrichmentSettings)
     days = settings.freshness_ttl_days
     async with key.once(caller, refuse=refuse_key) as once:
@@ -202,7 +252,7 @@ async def refresh_company(request: Request, caller: Who, key: Key, request_id: s
 
 @router.get("/enrichment/overview", needs=OVERVIEW)
 async def show_overview(caller: Who) -> Panel:
-    """Counts by status, how the sources are, and the last errors."""
+    """Return counts by status, how the sources are, and the last errors."""
     async with caller.transaction() as conn:
         return await panel(conn)
 
@@ -215,13 +265,40 @@ async def rerun_companies(caller: Who, body: Selection) -> Rerun:
 
 
 async def _mine(conn: Connection, caller: Caller, request_id: str, days: int) -> Row:
-    """A request that the caller may see; any other is not there."""
+    """Return a request that the caller may see; any other is not there."""
     try:
         known = str(uuid.UUID(request_id))
     except ValueError:
         await missing(conn, request_id)
     seen = await look(conn, known, days)
-    hidden = caller.roles.isdisjoint(EVERYBODYS)
-    if seen is None or (hidden and seen["created_by"] != caller.subject):
+    if seen is None or _is_hidden(caller, seen):
         await missing(conn, request_id)
     return seen
+
+
+def _is_hidden(caller: Caller, seen: Row) -> bool:
+    """Whether a request of the tenant is one that the caller may not see."""
+    hidden = caller.roles.isdisjoint(EVERYBODYS)
+    return hidden and seen["created_by"] != caller.subject
+
+
+def _asks_again(seen: Row, *, limited: bool) -> bool:
+    """Whether opening a request asks for its company again."""
+    status, last_run_at = seen["enrichment_status"], seen["enrichment_last_run_at"]
+    stale = opens_again(status, last_run_at, seen["at"], fresh=seen["fresh"])
+    return stale and not seen["running"] and not limited
+
+
+async def _shown(request: Request, caller: Caller, request_id: str, days: int, *, limited: bool) -> Response | None:
+    """Show a request in one statement; None: it is not there for the caller, or its company is asked for again."""
+    try:
+        known = uuid.UUID(request_id)
+    except ValueError:
+        return None
+    about = {"request_id": known, "limited": limited, "freshness_days": days, "field_days": DAYS}
+    rows = await caller.call("enrichment.show_request_as", _read=True, **about)
+    seen = dict(zip(SHOWN, rows[0], strict=True)) if rows else None
+    if seen is None or _is_hidden(caller, seen) or _asks_again(seen, limited=limited):
+        return None
+    note_line(request, company_siren=seen["company_siren"])
+    return Response(seen["body"], media_type="application/json")

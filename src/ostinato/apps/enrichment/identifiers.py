@@ -34,7 +34,7 @@ class Refused(NamedTuple):
 
 
 def normalised(typed: str) -> str:
-    """The digits of a number as somebody typed it; whatever else it is, as far as it is text.
+    """Return the digits of a number as somebody typed it; whatever else it is, as far as it is text.
 
     NFKC makes full-width digits plain; a French VAT number and "RCS PARIS B 552…" hold a SIREN.
     Zeros that a spreadsheet dropped are not put back: that would be another company's number.
@@ -45,7 +45,7 @@ def normalised(typed: str) -> str:
 
 
 def read(siren: object, siret: object, luhn: str = "warn") -> Identifiers | Refused:
-    """The company that a request names, or why it names none.
+    """Return the company that a request names, or why it names none.
 
     A SIRET alone says its SIREN; a SIRET in the box of the SIREN is taken for what it is.
     """
@@ -70,7 +70,7 @@ def read(siren: object, siret: object, luhn: str = "warn") -> Identifiers | Refu
 
 
 def fails_luhn(found: Identifiers) -> list[str]:
-    """Which of the numbers fail their check digit; La Poste's establishments have a rule of theirs.
+    """Return which of the numbers fail their check digit; La Poste's establishments have a rule of theirs.
 
     For `identifier_luhn = warn`: said in the log, never a refusal.
     """
@@ -89,7 +89,7 @@ def _luhn(siren: str | None, siret: str | None) -> Refused | None:
 
 
 def _digits(typed: object) -> str | None:
-    """The digits of what was typed; None: it is nothing, or something else."""
+    """Return the digits of what was typed; None: it is nothing, or something else."""
     if not isinstance(typed, str) or len(typed) > LONGEST:
         return None
     text = normalised(typed)
@@ -106,7 +106,7 @@ def _is_empty(typed: object) -> bool:
 
 
 def _raw(typed: object) -> str | None:
-    """What was typed, if it was something: blanks are not, and may be of any length."""
+    """Return what was typed, if it was something: blanks are not, and may be of any length."""
     return typed if isinstance(typed, str) and not _is_empty(typed) else None
 
 

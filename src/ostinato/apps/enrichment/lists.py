@@ -104,7 +104,7 @@ Limit = Annotated[int, Query(ge=1, le=MOST)]
 
 @router.get("/requests", needs=READ, response_model=RequestPage, responses={**fixed(400)})
 async def list_requests(caller: Who, asked: Filtered, cursor: Cursor = None, limit: Limit = 50) -> RequestPage:
-    """The requests of the tenant, newest first."""
+    """Return the requests of the tenant, newest first."""
     rows = await _requests(caller, asked, await _read(caller, cursor, _request_place), limit + 1)
     items = [ListedRequest.model_validate(row) for row in rows[:limit]]
     return RequestPage(items=items, next_cursor=_cursor(_request_key(rows[limit - 1])) if len(rows) > limit else None)
@@ -112,7 +112,7 @@ async def list_requests(caller: Who, asked: Filtered, cursor: Cursor = None, lim
 
 @router.get("/companies", needs=READ, response_model=CompanyPage, responses={**fixed(400)})
 async def list_companies(caller: Who, asked: Filtered, cursor: Cursor = None, limit: Limit = 50) -> CompanyPage:
-    """The companies that the requests of the tenant speak of, by SIREN."""
+    """Return the companies that the requests of the tenant speak of, by SIREN."""
     rows = await _companies(caller, asked, await _read(caller, cursor, _company_place), limit + 1)
     items = [ListedCompany.model_validate(row) for row in rows[:limit]]
     return CompanyPage(items=items, next_cursor=_cursor([rows[limit - 1]["siren"]]) if len(rows) > limit else None)
@@ -120,7 +120,7 @@ async def list_companies(caller: Who, asked: Filtered, cursor: Cursor = None, li
 
 @router.get("/requests.csv", needs=READ, responses=CSV, response_class=Response)
 async def export_requests(caller: Who, asked: Filtered) -> StreamingResponse:
-    """All requests that the filters let through, as CSV."""
+    """Return all requests that the filters let through, as CSV."""
 
     async def pages() -> AsyncIterator[list[Row]]:
         place: Sequence[object] = (None, None)
@@ -133,7 +133,7 @@ async def export_requests(caller: Who, asked: Filtered) -> StreamingResponse:
 
 @router.get("/companies.csv", needs=READ, responses=CSV, response_class=Response)
 async def export_companies(caller: Who, asked: Filtered) -> StreamingResponse:
-    """All companies that the filters let through, as CSV."""
+    """Return all companies that the filters let through, as CSV."""
 
     async def pages() -> AsyncIterator[list[Row]]:
         place: Sequence[object] = ("",)
@@ -180,7 +180,7 @@ def _written(rows: Any) -> str:  # noqa: ANN401 - as csv takes them
 
 
 def _cell(value: object) -> str:
-    """A value as a cell; what a spreadsheet would take for a formula begins with an apostrophe."""
+    """Format a value as a cell; what a spreadsheet would take for a formula begins with an apostrophe."""
     if isinstance(value, datetime | date):
         return value.isoformat()
     text = "" if value is None else " ".join(value) if isinstance(value, list) else str(value)
@@ -188,7 +188,7 @@ def _cell(value: object) -> str:
 
 
 def _zoned(at: datetime | None) -> datetime | None:
-    """A time without a zone is one of UTC."""
+    """Read a time without a zone as one of UTC."""
     return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
 
 

@@ -10,7 +10,7 @@ LINE: Final = ("request_id", "job_id", "company_siren", "source_api", "error_mes
 
 
 def line_fields(**known: object) -> Fields:
-    """The thirteen fields but time, level and event, which every line has anyway."""
+    """Return the thirteen fields but time, level and event, which every line has anyway."""
     names = (
         "correlation_id",
         "tenant_id",
@@ -27,7 +27,7 @@ def line_fields(**known: object) -> Fields:
 
 
 def job_fields(ctx: Context, siren: str | None = None, request_id: str | None = None) -> Fields:
-    """The fields of the lines of a job."""
+    """Return the fields of the lines of a job."""
     return line_fields(
         correlation_id=ctx.correlation_id,
         tenant_id=ctx.job.tenant_id,

@@ -64,7 +64,7 @@ class Merged:
 
 
 def merge(stored: Mapping[str, Stored], fetched: Collection[Fetched]) -> Merged:
-    """What is known after a run, from what was known before and what the sources said."""
+    """Return what is known after a run, from what was known before and what the sources said."""
     answered = {one.source_api: one for one in fetched if one.error is None}
     masked = {name for one in answered.values() for name in one.masked}
     values: dict[str, str | None] = {}
@@ -87,7 +87,7 @@ def merge(stored: Mapping[str, Stored], fetched: Collection[Fetched]) -> Merged:
 
 
 def _order(field: str, told: SourceApi | None) -> Iterator[SourceApi]:
-    """The sources of a field; of a label whose code one told: that one, and those without codes."""
+    """Yield the sources of a field; of a label whose code one told: that one, and those without codes."""
     others = MATRIX[CODES[field]] if told is not None else ()
     return (source for source in MATRIX[field] if source is told or source not in others)
 

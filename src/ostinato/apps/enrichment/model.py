@@ -83,7 +83,7 @@ class SourceError:
     """Seconds that the source asks to be left alone for."""
 
     def to_json(self) -> dict[str, Any]:
-        """Exactly the five fields."""
+        """Return exactly the five fields."""
         return {
             "error_code": str(self.error_code),
             "source_api": str(self.source_api),
@@ -128,7 +128,7 @@ class Fetched:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> "Fetched":
-        """As a step gives it back; one of an earlier release has the answer in it."""
+        """Read what a step gives back; one of an earlier release has the answer in it."""
         failure = kept["error"]
         error = failure and SourceError(
             ErrorCode(failure["error_code"]),

@@ -144,7 +144,7 @@ async def count(conn: Connection) -> int:
 
 
 async def refresh(conn: Connection, who: Look) -> str:
-    """Have a company looked up again; not twice in a minute."""
+    """Look up a company again; not twice in a minute."""
     seen = await _mine(conn, who)
     try:
         settings = who.settings(EnrichmentSettings)
@@ -164,7 +164,7 @@ async def accept(conn: Connection, who: Look) -> str:
 
 
 async def _mine(conn: Connection, who: Look) -> Row:
-    """A request that the viewer may see; any other is not there."""
+    """Return a request that the viewer may see; any other is not there."""
     days = who.settings(EnrichmentSettings).freshness_ttl_days
     seen = await look(conn, who.one_of("id", REQUEST), days)
     if seen is None or (_sees_own_only(who) and seen["created_by"] != who.subject):
@@ -234,7 +234,7 @@ def _moment(text: str) -> datetime | None:
         raise InvalidInput(f"{text[:40]!r} is no time", hint="Follow the link of the page.") from None
 
 
-COMPANIES = Panel("Companies", companies, name="companies", needs=READ)
+COMPANIES = Panel("Companies", companies, name="companies", needs=READ, search="siren")
 COMPANY = Panel("Company", company, name="company", listed=False, needs=READ)
 PARTIAL = Panel(
     "Companies known in part",

@@ -1,5 +1,6 @@
 """Shows enrichment at a glance: counts by status, state of the sources, last errors."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel
 from ostinato import observe
 from ostinato.apps.enrichment.model import Status
 from ostinato.apps.enrichment.queries import QUERIES
-from ostinato.observe import N_, Block, Counts, Table
+from ostinato.observe import N_, Block, Counts, Link, State, Table
 
 _SOURCE = {
     "source_api": N_("source"),
@@ -42,7 +43,7 @@ class Panel(BaseModel):
 
 
 async def panel(conn: AsyncConnection[Any]) -> Panel:
-    """The figures of the transaction's tenant; a worker's connection sees those of all."""
+    """Return the figures of the transaction's tenant; a worker's connection sees those of all."""
     counts = {str(status): 0 for status in Status}
     found = await QUERIES.rows(conn, "count_by_status", most=MOST_COUNTED)
     counts |= {row["status"]: row["requests"] for row in found}
@@ -56,12 +57,28 @@ async def panel(conn: AsyncConnection[Any]) -> Panel:
 async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     """Show the same figures as a panel of the engine (`GET /api/v1/engine/panels/enrichment`)."""
     seen = await panel(conn)
-    errors = [[each[name] for name in _ERROR] for each in seen.last_errors]
+    errors = [[_shown(name, each[name]) for name in _ERROR] for each in seen.last_errors]
     return [
         Counts("Requests by status", seen.requests, sum(seen.requests.values()) >= MOST_COUNTED),
-        Table("Sources", tuple(_SOURCE.values()), [[each[name] for name in _SOURCE] for each in seen.sources]),
+        Table(
+            "Sources",
+            tuple(_SOURCE.values()),
+            [[_shown(name, each[name]) for name in _SOURCE] for each in seen.sources],
+        ),
         Table("Last errors", tuple(_ERROR.values()), errors),
     ]
+
+
+def _shown(name: str, value: Any) -> Any:  # noqa: ANN401 - a cell, and what is in a row
+    """Return a value as people read it: a link to the company, a state as a pill, an error without its wrapping."""
+    if name == "siren":
+        return Link(str(value), "companies", {"siren": str(value)})
+    if name == "state":
+        return State(str(value), "ok" if value == "ok" else "warn")
+    if name == "last_error" and isinstance(value, str) and value.startswith("{"):
+        found = json.loads(value)
+        return ": ".join(str(found[part]) for part in ("error_code", "message") if found.get(part))
+    return value
 
 
 PANEL = observe.Panel("Enrichment", blocks)

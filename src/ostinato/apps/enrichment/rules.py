@@ -4,10 +4,9 @@ The rules that it cites stand in docs/specs/enrichment.md.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final
 
-from ostinato.apps.enrichment.merge import FIELD_DAYS
 from ostinato.apps.enrichment.model import REQUIRED, ErrorCode, Fetched, SourceError, Status, Trigger, Verdict
 from ostinato.idempotency import canonical, sha256
 
@@ -38,7 +37,7 @@ def lock_name(siren: str) -> str:
 
 
 def idempotency_key(siren: str, trigger: Trigger, now: datetime) -> str:
-    """`company_siren + trigger + date_bucket`; the tenant is the engine's part of every key.
+    """Return `company_siren + trigger + date_bucket`; the tenant is the engine's part of every key.
 
     The bucket is the UTC day, the minute for what somebody asked for by hand (M3C-gap-9).
     """
@@ -47,7 +46,7 @@ def idempotency_key(siren: str, trigger: Trigger, now: datetime) -> str:
 
 
 def opens_again(status: str, last_run_at: datetime | None, now: datetime, *, fresh: bool) -> bool:
-    """Whether opening a request asks for its company: if that is stale, or was never found.
+    """Return whether opening a request asks for its company: if that is stale, or was never found.
 
     A run of today that failed was the run of the bucket: who opens the request is shown FAILED
     and why, and not PENDING again.
@@ -63,7 +62,7 @@ def opens_again(status: str, last_run_at: datetime | None, now: datetime, *, fre
 def key_is_free(  # noqa: PLR0917 - what is known of the last run
     trigger: Trigger, status: str, failed_for: str | None, last_run_at: datetime | None, now: datetime, seconds: float
 ) -> bool:
-    """Whether a run may start although its key was used: what that led to is no effect.
+    """Return whether a run may start although its key was used: what that led to is no effect.
 
     A run that never ended; or, for a new request, one in which the required source was not well: a
     bad minute must not cost a day. Not sooner than the breaker lets anybody through, and not for
@@ -81,14 +80,14 @@ def key_is_free(  # noqa: PLR0917 - what is known of the last run
 
 
 def cooldown_left(refreshed_at: datetime | None, now: datetime, seconds: float) -> float:
-    """Seconds until a company may be refreshed by hand again; 0: now."""
+    """Return the seconds until a company may be refreshed by hand again; 0: now."""
     if refreshed_at is None:
         return 0.0
     return max(0.0, seconds - (now - refreshed_at).total_seconds())
 
 
 def error_of_status(status: int, own: Mapping[int, ErrorCode]) -> ErrorCode:
-    """Give an HTTP status that is no success its canonical code (M3C-retry-6).
+    """Return the canonical code of an HTTP status that is no success (M3C-retry-6).
 
     `own`: statuses that mean something else at this source.
     """
@@ -97,7 +96,7 @@ def error_of_status(status: int, own: Mapping[int, ErrorCode]) -> ErrorCode:
 
 
 def is_retryable(code: ErrorCode, status: int | None) -> bool:
-    """Tell whether a call is worth another try: timeouts, 429 and 5xx (M3C-retry-4, 5).
+    """Return whether a call is worth another try: timeouts, 429 and 5xx (M3C-retry-4, 5).
 
     Nothing else is, refused connections included.
     """
@@ -107,7 +106,7 @@ def is_retryable(code: ErrorCode, status: int | None) -> bool:
 
 
 def next_pause(error: SourceError, tries: int, backoff: Sequence[float], longest_retry_after: float) -> float | None:
-    """Seconds until the next try of a source; None: give it up.
+    """Return the seconds until the next try of a source; None: give it up.
 
     A Retry-After wins over the backoff, unless it is longer than a run should wait (M3C-gap-6):
     then the source is left alone until another run.
@@ -120,7 +119,7 @@ def next_pause(error: SourceError, tries: int, backoff: Sequence[float], longest
 
 
 def core_identity(siren: str, values: Mapping[str, object], masked: Sequence[str] = ()) -> bool:
-    """Tell whether a SIREN, a legal name and an address field are known (M3C-merge-3).
+    """Return whether a SIREN, a legal name and an address field are known (M3C-merge-3).
 
     What is masked is known, too.
     """
@@ -149,13 +148,8 @@ def evaluate(fetched: Sequence[Fetched], *, core: bool, optional_not_found_fails
 
 
 def enrichment_error(errors: Sequence[SourceError]) -> str | None:
-    """`SOURCE:HTTP:ERROR_CODE|…`, `-` where there was no status; cut between two of them."""
+    """Format errors as `SOURCE:HTTP:ERROR_CODE|…`, `-` where there was no status; cut between two of them."""
     return _joined([f"{e.source_api}:{e.http_status or '-'}:{e.error_code}" for e in errors])
-
-
-def stale_fields(observed: Mapping[str, datetime], now: datetime) -> list[str]:
-    """List the fields whose own time to live is over: 7 days for active_status (M3C-gap-10)."""
-    return sorted(field for field, at in observed.items() if now - at > timedelta(days=FIELD_DAYS[field]))
 
 
 def stable_checksum(payload: object, volatile: Collection[str] = ()) -> str:

@@ -296,7 +296,7 @@ async def emit_completed(
 
 
 async def _with_answers(conn: Connection, run: Run, fetched: Sequence[Fetched]) -> list[Fetched]:
-    """What the sources said, with how their calls went."""
+    """Return what the sources said, with how their calls went."""
     stash: dict[str, dict[str, Any]] = {
         row["source_api"]: {"values": row["found"], "masked": tuple(row["masked"])}
         for row in await QUERIES.rows(conn, "take_fetched", job_id=run.job_id)

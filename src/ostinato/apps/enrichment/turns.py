@@ -102,7 +102,7 @@ class Turns:
 
 
 async def sleep_before(conn: Connection, sources: Iterable["Source"], settings: "EnrichmentSettings") -> float:
-    """Seconds that a job is to sleep before its run: a source is paused, or its line is long."""
+    """Return the seconds that a job is to sleep before its run: a source is paused, or its line is long."""
     called = [source for source in sources if source.missing(settings) is None]
     paces = [source.pace(settings) for source in called]
     wait: float = await QUERIES.value(

@@ -14,7 +14,7 @@ LOST: Final = "|".join(f"{source}:-:INTERNAL_ERROR" for source in REQUIRED)
 
 
 async def stale(conn: Connection, settings: EnrichmentSettings) -> list[dict[str, Any]]:
-    """Companies to be run again tonight: siren, and tenant, id and correlation of a request."""
+    """Return the companies to be run again tonight: siren, and tenant, id and correlation of a request."""
     return await QUERIES.rows(conn, "stale_companies", days=settings.freshness_ttl_days, most=settings.catch_up_most)
 
 

@@ -1,5 +1,6 @@
 """Defines what the routes of enrichment take and show."""
 
+import json
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -7,13 +8,14 @@ from psycopg import AsyncConnection
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostinato.apps.enrichment.extract import directors
-from ostinato.apps.enrichment.merge import FIELDS
+from ostinato.apps.enrichment.merge import FIELD_DAYS
 from ostinato.apps.enrichment.model import SourceApi, Status
 from ostinato.apps.enrichment.queries import QUERIES
-from ostinato.apps.enrichment.rules import stale_fields
 
 Row = dict[str, Any]
 
+DAYS: Final = json.dumps(FIELD_DAYS)
+"""Which fields are shown, and for how long each is good, as `show_view` takes them."""
 NO_OBJECT: Final = ""
 EXAMPLE: Final = "b7d1c7f2-4d6f-4a3c-9a54-1f6b2b6f2f10"
 
@@ -47,7 +49,7 @@ class Body(BaseModel):
         return given if isinstance(given, dict) else {NO_OBJECT: None}
 
     def odd(self) -> "list[Detail]":
-        """What is no part of a request: no object, unknown fields, and metadata that is no object."""
+        """Return what is no part of a request: no object, unknown fields, and metadata that is no object."""
         extra = sorted(self.model_extra or {})
         if extra == [NO_OBJECT]:
             return [Detail(field="body", reason="expected_object")]
@@ -191,32 +193,8 @@ async def look(conn: AsyncConnection[Any], request_id: str, days: int) -> Row | 
 
 async def created_view(conn: AsyncConnection[Any], seen: Row) -> Created:
     """Show a request, and what is known of its company."""
-    return Created(
-        request=RequestView.model_validate(seen), company=await _company(conn, seen), enrichment_running=seen["running"]
-    )
-
-
-async def _company(conn: AsyncConnection[Any], seen: Row) -> Company | None:
-    """Show the company; None before its first consolidation. What is masked is not there."""
-    if seen["updated_at"] is None:
-        return None
-    rows = await QUERIES.rows(conn, "show_provenance", siren=seen["company_siren"])
-    stored: dict[str, Any] = seen["company"]
-    masked: list[str] = seen["masked_fields"]
-    known = [row for row in rows if row["field"] in FIELDS]
-    return Company.model_validate(
-        {field: stored[field] for field in FIELDS}
-        | {
-            "siren": seen["company_siren"],
-            "updated_at": seen["updated_at"],
-            "data_masked": bool(masked),
-            "masked_fields": masked,
-            "stale_fields": stale_fields({row["field"]: row["observed_at"] for row in known}, seen["at"]),
-            "provenance": {
-                row["field"]: Origin(source_api=row["source_api"], observed_at=row["observed_at"]) for row in known
-            },
-        }
-    )
+    shown = await QUERIES.value(conn, "show_view", request_id=seen["id"], field_days=DAYS)
+    return Created.model_validate(shown)
 
 
 async def whole_view(conn: AsyncConnection[Any], seen: Row, *, limited: bool, with_directors: bool) -> Opened:

@@ -25,7 +25,7 @@ class Watch:
         self._looking: asyncio.Task[None] | None = None
 
     async def ended(self, tenant_id: str, request_id: str, seconds: float) -> bool:
-        """Whether the run of a request ends within so many seconds."""
+        """Return whether the run of a request ends within so many seconds."""
         if seconds <= 0:
             return False
         event = self._waiting.setdefault((tenant_id, request_id), asyncio.Event())

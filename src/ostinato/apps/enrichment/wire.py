@@ -134,7 +134,7 @@ class Wire:
 
 
 async def _read(answer: httpx.Response) -> bytes | None:
-    """The body; None: it is too large."""
+    """Return the body; None: it is too large."""
     pieces: list[bytes] = []
     size = 0
     async for piece in answer.aiter_bytes():

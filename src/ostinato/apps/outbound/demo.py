@@ -37,7 +37,7 @@ async def _set_up(system: System) -> None:
 
 
 def _number(system: System, offset: int) -> str:
-    """A number of the fictional range that is this run's own, none of the magic ones."""
+    """Return a number of the fictional range that is this run's own, none of the magic ones."""
     own = sum(ord(letter) * 31**place for place, letter in enumerate(system.run))
     return f"+3363998{1000 + (own + offset) % (DIGITS - 1000):04}"
 

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from ostinato import Context, Done, Retry, Snooze
+from ostinato import Context, Retry, Snooze
 from ostinato.apps.outbound import APP, store
 from ostinato.apps.outbound.consent import consents, erasure
 from ostinato.apps.outbound.coop.rules import irrelevance
@@ -11,14 +11,14 @@ from ostinato.apps.outbound.errors import Undeliverable
 from ostinato.apps.outbound.model import WORDS
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS
 from ostinato.apps.outbound.providers import PROVIDERS
-from ostinato.apps.outbound.providers.protocol import Outcome, Refused
-from ostinato.apps.outbound.providers.wire import Wire, unpooled
-from ostinato.apps.outbound.send import attempts, callbacks, fallbacks, holds, orphans, outages, settle
-from ostinato.apps.outbound.senders import accounts
+from ostinato.apps.outbound.send import callbacks, fallbacks, holds, orphans, outages, sending
+from ostinato.apps.outbound.send.sending import Sending
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.errors import BodyTooLarge, SecretKeyMissing, SecretRefused
+from ostinato.errors import BodyTooLarge
+from ostinato.jobs import Batch
 
 MOST_RUNS = 200
+SENT_TOGETHER = 50
 BATCH = 2000
 SUPPRESSION_YEARS = 3
 AT_HAND = Retry(delays=(1, 5, 30, 300, 3600))
@@ -30,35 +30,13 @@ CALLBACKS = "outbound_callbacks"
 # The budget of attempts is the message's own: a hold or a deferral uses none of it. What is counted
 # here are runs, so that a fault of ours ends among the dead letters too.
 @APP.job(
-    queue="outbound_whatsapp", retry=Retry(delays=DEFAULT_DELAYS, max_attempts=MOST_RUNS, permanent=(Undeliverable,))
+    queue="outbound_whatsapp",
+    retry=Retry(delays=DEFAULT_DELAYS, max_attempts=MOST_RUNS, permanent=(Undeliverable,)),
+    batch=SENT_TOGETHER,
 )
-async def send(ctx: Context, message_id: UUID) -> Done | Snooze | None:
-    """Send a message, if policy still allows it: note the attempt, call, write what came of it."""
-    settings = ctx.settings(OutboundSettings)
-    async with ctx.fenced() as conn:
-        step = await attempts.begin(conn, ctx.job, message_id, settings, guards=(irrelevance,))
-    match step:
-        case attempts.Over(what):
-            return Done({"outcome": what})
-        case attempts.Wait(seconds):
-            return Snooze(seconds)
-        case attempts.Dead(reason):
-            raise Undeliverable(reason)
-        case attempts.Go():
-            outcome = await _sent(ctx, step, settings)
-            return await settle.settle(ctx, step.message, step.content, outcome, settings)
-
-
-async def _sent(ctx: Context, step: attempts.Go, settings: OutboundSettings) -> Outcome:
-    """Send by the sender's own account, or by the installation's."""
-    sender = step.content.sender
-    try:
-        account = accounts.settings_of(ctx.vault, ctx.job.tenant_id, sender, settings)
-    except (SecretRefused, SecretKeyMissing) as error:  # nothing was sent: its account cannot be opened
-        return Refused("CREDENTIALS", error.message)
-    http = await ctx.shared(unpooled, settings.proxy_url, settings.ca_file)
-    wire = Wire(http, account, step.now)
-    return await PROVIDERS[sender.provider].send(step.content, wire)
+async def send(batch: Batch[Sending]) -> None:
+    """Send messages, if policy still allows it: note the attempts, call, write what came of each."""
+    await sending.send(batch, guards=(irrelevance,))
 
 
 @APP.job(queue=CALLBACKS, retry=AT_HAND)
@@ -101,12 +79,13 @@ async def _take(ctx: Context, callback_id: int, begin: int = 0, done: int = 0) -
             return
         ignored = len(lines) - done + odd
         await store.run(conn, "end_callback", id=callback_id, lines=done, ignored=ignored)
-        ctx.result = {"applied": done, "ignored": ignored}
+        asked = {} if lines else PROVIDERS[row["provider"]].asks(callbacks.stored(row).body)
+        ctx.result = {"applied": done, "ignored": ignored, **asked}
 
 
 @APP.job(queue=CALLBACKS)
 async def opt_out(ctx: Context, message_id: UUID, code: str, *, transactional: bool) -> None:
-    """A provider says that a recipient opted out: consents end, what waits is cancelled."""
+    """End the consents of a recipient who opted out, as a provider says, and cancel what waits."""
     async with ctx.transaction() as conn:
         revoked, cancelled = await callbacks.opt_out(
             conn,
@@ -121,7 +100,7 @@ async def opt_out(ctx: Context, message_id: UUID, code: str, *, transactional: b
 
 @APP.job(queue=CALLBACKS)
 async def fall_back(ctx: Context, message_id: UUID) -> None:
-    """Who cannot be reached here is tried on the other channel that the caller named."""
+    """Try the other channel that the caller named, for a recipient who cannot be reached here."""
     settings = ctx.settings(OutboundSettings)
     async with ctx.transaction() as conn:
         ctx.result = await fallbacks.fall_back(conn, ctx.job.tenant_id, message_id, settings)
@@ -129,7 +108,7 @@ async def fall_back(ctx: Context, message_id: UUID) -> None:
 
 @APP.job(queue=CALLBACKS, retry=Retry(delays=(5, 60, 300), max_attempts=MOST_RUNS))
 async def probe(ctx: Context, sender_id: int) -> Snooze | None:
-    """Have one message tried at a provider that was away, again and again until it answers."""
+    """Try one message at a provider that was away, again and again until it answers."""
     async with ctx.fenced() as conn:
         wait = await outages.probe(conn, ctx.job.tenant_id, sender_id, ctx.settings(OutboundSettings))
     return None if wait is None else Snooze(wait)
@@ -187,7 +166,7 @@ async def wake(
     language: str | None = None,
     quiet: bool = False,
 ) -> None:
-    """A sender or a template is free again, or the hours are others: what waits for it goes, or looks again, now."""
+    """Wake what waits for a sender or a template that is free again, or for other hours: it goes or looks again."""
     about: dict[str, Any] = {"sender_id": sender_id, "template_code": template_code, "language": language}
     async with ctx.transaction() as conn:
         woken = await holds.wake(conn, ctx.job.tenant_id, **about, again=again, quiet=quiet)

@@ -48,7 +48,7 @@ OF_ALL: Final = (
 
 
 async def record(conn: store.Connection) -> Recorder:
-    """The figures of all tenants together."""
+    """Return the figures of all tenants together."""
     return _recorded(await store.rows(conn, "observe"))
 
 
@@ -56,7 +56,7 @@ FIGURES: Final = Figures(OF_ALL, record)
 
 
 def render(figures: Iterable[dict[str, Any]]) -> bytes:
-    """The figures as a page for Prometheus to scrape."""
+    """Render the figures as a page for Prometheus to scrape."""
     recorder = _recorded(figures)
     registry = prometheus_client.CollectorRegistry(auto_describe=False)
     registry.register(Collector([recorder], METRICS))

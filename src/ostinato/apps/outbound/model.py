@@ -81,7 +81,7 @@ class ConsentSource(StrEnum):
 
 
 def folded(channel: Channel, address: str) -> str:
-    """An address as it is compared: mail goes to the same person however its name is spelt.
+    """Return an address as it is compared: mail goes to the same person however its name is spelt.
 
     Providers of mail ignore the case of the name, so a refusal of Ana@ is one of ana@ too. Numbers
     are compared in E.164, in which they are stored.

@@ -166,6 +166,8 @@ async def consents(conn: Connection, look: Look) -> Sequence[Block]:
     blocks: list[Block] = [Form("Find", tuple(fields), "consents")]
     if not subject:
         return [*blocks, Note("Whose consents?", look.words("Write the id of a person, as your messages name it."))]
+    if not (look.tenant_id or look.text("tenant")):
+        return [*blocks, Note("Whose consents?", look.words("Name the tenant that the person belongs to."))]
     tenant = _tenant(look)
     rows = await store.rows(conn, "consents", tenant_id=tenant, subject_id=subject)
     if not rows:
@@ -225,7 +227,7 @@ async def release(conn: Connection, look: Look) -> str:
 
 
 def _tenant(look: Look) -> str:
-    """The tenant that is looked at; operators of the installation follow links that name it."""
+    """Return the tenant that is looked at; operators of the installation follow links that name it."""
     found = look.tenant_id or look.text("tenant")
     if not found:
         raise InvalidInput("no tenant is named", hint="Choose one in the menu of your name.")
@@ -283,7 +285,7 @@ def _cursor(text: str) -> tuple[datetime | None, UUID | None]:
         raise InvalidInput("the page before is not one of ours", hint="Follow the link of the page.") from None
 
 
-MESSAGES = Panel("Messages", messages, name="messages", needs=READ)
+MESSAGES = Panel("Messages", messages, name="messages", needs=READ, search="dossier")
 MESSAGE = Panel(
     "Message",
     message,
@@ -292,6 +294,6 @@ MESSAGE = Panel(
     needs=READ,
     verbs={"retry": Verb(retry, OPERATE), "cancel": Verb(cancel, SEND)},
 )
-CONSENTS = Panel("Consents", consents, name="consents", needs=READ)
+CONSENTS = Panel("Consents", consents, name="consents", needs=READ, search="subject")
 TEMPLATES = Panel("Templates", templates, name="templates", needs=READ)
 SENDERS = Panel("Senders", senders, name="senders", needs=READ, verbs={"release": Verb(release, OPERATE)})

@@ -28,7 +28,7 @@ MOST_COUNTED = 10_000
 
 
 async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
-    """Of the tenant who looks; no recipients, no texts."""
+    """Return the blocks of the tenant who looks; no recipients, no texts."""
     counts = {str(status): 0 for status in Status}
     counts |= {row["status"]: row["messages"] for row in await store.rows(conn, "panel_counts", most=MOST_COUNTED)}
     return [

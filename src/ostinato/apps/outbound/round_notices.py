@@ -77,11 +77,11 @@ async def _notify(
         details = {"error_code": type(error).code, "template_code": TEMPLATE}
         await note_audit(conn, tenant_id, "NOTIFICATION_FAILED", ACTOR, subject_id=recipient, details=details)
         return type(error).code
-    return made.reason if isinstance(made, Blocked) else str(made.message.id)
+    return made.reason if isinstance(made, Blocked) else str(made.id)
 
 
 async def _granted(conn: Connection, tenant_id: str, subject_id: str) -> Row | None:
-    """A consent that lets a notice go: by WhatsApp, else by SMS, else by mail."""
+    """Return a consent that lets a notice go: by WhatsApp, else by SMS, else by mail."""
     rows = await store.rows(conn, "consents", tenant_id=tenant_id, subject_id=subject_id)
     granted = {
         Channel(row["channel"]): row

@@ -10,17 +10,7 @@ from random import Random
 from typing import ClassVar, Final, Literal
 
 from ostinato import idempotency
-from ostinato.apps.outbound.model import (
-    RATES,
-    AttemptStatus,
-    Category,
-    Channel,
-    Consent,
-    ConsentStatus,
-    Purpose,
-    Status,
-    folded,
-)
+from ostinato.apps.outbound.model import RATES, AttemptStatus, Category, Channel, Purpose, Status
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS, Kind, Ruling
 
 WINDOW: Final = timedelta(hours=24)
@@ -90,7 +80,7 @@ Verdict = Retry | Hold | HoldTemplate | Convert | Fail
 def judge(
     ruling: Ruling, budget: Budget, rng: Random, *, retry_after: float | None = None, has_template: bool = False
 ) -> Verdict:
-    """What follows from an error.
+    """Return what follows from an error.
 
     `has_template` says that the message could go out as a template instead.
     """
@@ -121,25 +111,8 @@ def _again(ruling: Ruling, budget: Budget, rng: Random, retry_after: float | Non
     return Retry(max(delay, retry_after or 0.0), pauses)
 
 
-def consent_refusal(consent: Consent | None, to: str, now: datetime, *, suppressed: bool = False) -> str | None:
-    """Why a message may not go, in one word; None: it may. Deny by default (rule 1.1).
-
-    `suppressed` says that somebody refused everything at this address, and nobody lifted it since.
-    """
-    if consent is None or consent.status is ConsentStatus.PENDING:
-        return "CONSENT_MISSING"
-    if consent.status is not ConsentStatus.GRANTED:
-        return f"CONSENT_{consent.status}"
-    if consent.expires_at is not None and consent.expires_at <= now:
-        return "CONSENT_EXPIRED"
-    # It was given for an address, which may belong to somebody else by now.
-    if folded(consent.channel, consent.address) != folded(consent.channel, to):
-        return "CONSENT_OTHER_ADDRESS"
-    return "CONSENT_SUPPRESSED" if suppressed else None
-
-
 def purpose_of(categories: Iterable[Category], asked: Purpose | None) -> Purpose | None:
-    """What a message is for; None: what was asked is less than one of its templates needs.
+    """Return what a message is for; None: what was asked is less than one of its templates needs.
 
     The category of a template decides: a MARKETING template is marketing, whatever a caller says of
     it. A caller may ask for more (the consent and the hours of marketing), never for less.
@@ -151,7 +124,7 @@ def purpose_of(categories: Iterable[Category], asked: Purpose | None) -> Purpose
 
 
 def is_away(in_a_row: int, *, certain: bool) -> bool:
-    """Whether a provider is away, after so many requests in a row that it did not answer.
+    """Return whether a provider is away, after so many requests in a row that it did not answer.
 
     One is enough where nothing could be written: a message that the provider stumbles over cannot
     do that.
@@ -160,17 +133,17 @@ def is_away(in_a_row: int, *, certain: bool) -> bool:
 
 
 def probe_delay(probes: int) -> float:
-    """How many seconds a provider that is away is left alone, after so many that were tried."""
+    """Return how many seconds a provider that is away is left alone, after so many that were tried."""
     return PROBE_DELAYS[min(probes, len(PROBE_DELAYS) - 1)]
 
 
 def is_stale(at: datetime, refused_at: datetime | None) -> bool:
-    """Whether a grant is older than the last refusal: it changes nothing, whatever its source."""
+    """Return whether a grant is older than the last refusal: it changes nothing, whatever its source."""
     return refused_at is not None and at <= refused_at
 
 
 def window_is_open(last_inbound: datetime | None, now: datetime) -> bool:
-    """Whether free text may be sent: within 24 h of the last inbound message, less a margin."""
+    """Return whether free text may be sent: within 24 h of the last inbound message, less a margin."""
     return last_inbound is not None and now < last_inbound + WINDOW - WINDOW_MARGIN
 
 
@@ -193,7 +166,7 @@ class Attempted:
 def callback_event(
     status: Status, told: CallbackStatus, attempt: Attempted
 ) -> Literal["accept", "deliver", "judge", "note"] | None:
-    """What a callback about an attempt means for its message; None: nothing new.
+    """Return what a callback about an attempt means for its message; None: nothing new.
 
     Statuses only go up: SENDING, SENT, DELIVERED. `read` implies delivered, which may never come; a
     later `delivered` overrides FAILED, because a person may have several devices. `sent` counts
@@ -217,22 +190,17 @@ def callback_event(
 
 
 def takes_turns(channel: Channel, rate: float | None) -> bool:
-    """Whether a sender is slower than its channel: the engine's limit is the channel's."""
+    """Return whether a sender is slower than its channel: the engine's limit is the channel's."""
     return rate is not None and rate < RATES[channel]
 
 
-def lanes(channel: Channel, rate: float | None) -> int:
-    """Over how many limits of its channel a sender that is faster is spread; the last part of its rate is left."""
-    return 1 if rate is None else max(1, int(rate // RATES[channel]))
-
-
 def pair_wait(tokens: float) -> float:
-    """How long until a pair of sender and recipient has a whole token again."""
+    """Return how long until a pair of sender and recipient has a whole token again."""
     return max(0.0, (1 - tokens) * PAIR_SECONDS)
 
 
 def reply_allowed(asked: str | None, from_address: str, to: str, received_at: datetime, now: datetime) -> bool:
-    """Whether an answer to STOP, HELP or START may go without a consent.
+    """Return whether an answer to STOP, HELP or START may go without a consent.
 
     Somebody asked for it, from there, and just now: nothing else is.
     """

@@ -1,6 +1,7 @@
 """Declares the settings of outbound: OSTINATO_OUTBOUND_… or the table [outbound]."""
 
-from pathlib import Path
+import ssl
+from urllib.parse import urlsplit
 
 from ostinato.apps.outbound.model import Validation
 from ostinato.errors import SettingsError
@@ -73,14 +74,12 @@ class OutboundSettings(Section):
     def __post_init__(self) -> None:
         """Check, and take a slash at the end of an address for none."""
         super().__post_init__()
-        if self.ca_file and not Path(self.ca_file).is_file():
-            raise SettingsError(
-                f"outbound.ca_file: there is no file {self.ca_file}", hint="Name a file of certificates in PEM."
-            )
+        _check_certificates(self.ca_file)
+        _check_proxy(self.proxy_url)
         object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
 
     def trusts(self, tenant_id: str) -> bool:
-        """Whether a tenant may name its senders without a proof."""
+        """Return whether a tenant may name its senders without a proof."""
         named = {each.strip() for each in self.trusted_tenants.split(",")}
         return "*" in named or tenant_id in named
 
@@ -93,3 +92,27 @@ class OutboundSettings(Section):
     def validation(self) -> Validation:
         """Which numbers are taken."""
         return "possible" if self.phone_validation == "possible" else "valid"
+
+
+def _check_certificates(path: str) -> None:
+    """Refuse a file of which nothing can be trusted, before the first message meets it."""
+    if not path:
+        return
+    try:
+        ssl.create_default_context(cafile=path)
+    except (OSError, ssl.SSLError) as error:
+        why = error.strerror or "it has no certificate"
+        raise SettingsError(
+            f"outbound.ca_file: {path} cannot be read ({why})", hint="Name a file of certificates in PEM."
+        ) from error
+
+
+def _check_proxy(url: str) -> None:
+    """Refuse an address by which no proxy is reached; it may hold a password, and is not shown."""
+    try:
+        parts = urlsplit(url)
+        good = not url or (parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0)
+    except ValueError:
+        good = False
+    if not good or any(sign.isspace() for sign in url):
+        raise SettingsError("outbound.proxy_url is no address of a proxy", hint="Write it as http://proxy:3128.")

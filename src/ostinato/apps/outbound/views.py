@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, StringConstraints
 from pydantic.alias_generators import to_camel
 
 
@@ -13,9 +13,17 @@ def _number(value: object) -> object:
     return value
 
 
+def _written(value: object) -> object:
+    """Refuse a number for a time: pydantic would count seconds from 1970."""
+    if isinstance(value, int | float):
+        raise ValueError("a time is a text, such as 2026-11-18T10:00:00+01:00")  # noqa: TRY004 - pydantic's own
+    return value
+
+
 NUMBER = BeforeValidator(_number)
 """Stands behind the bounds of a type: before them, the document would not have them."""
 Whole = Annotated[int, NUMBER]
+Instant = Annotated[AwareDatetime, BeforeValidator(_written)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Text = Annotated[str, StringConstraints(max_length=100_000, pattern=r"^[^\x00]*$")]
 Short = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]

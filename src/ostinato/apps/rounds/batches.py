@@ -43,7 +43,7 @@ class Runs(Protocol):
         """A logger bound to the job."""
 
     def fenced(self) -> AbstractAsyncContextManager[Connection]:
-        """A transaction that only the owner of the job commits."""
+        """Open a transaction that only the owner of the job commits."""
 
 
 @dataclass
@@ -149,7 +149,7 @@ class Run:
         return said
 
     def creating(self, days: Days, wait: bool) -> Work:  # noqa: FBT001 - as `through` calls it
-        """How a set of groups gets its rounds of the next day, and of today."""
+        """Make the work that gives a set of groups its rounds of the next day, and of today."""
 
         async def work(conn: Connection, ids: Sequence[int]) -> list[float]:
             made = await service.create_set(conn, ids, days, self.settings, self.rng, wait=wait)
@@ -158,7 +158,7 @@ class Run:
         return work
 
     def retiming(self, wait: bool) -> Work:  # noqa: FBT001 - as above
-        """How a set of rounds is timed anew."""
+        """Make the work that times a set of rounds anew."""
 
         async def work(conn: Connection, ids: Sequence[int]) -> list[float]:
             await service.retime_set(conn, ids, self.settings, wait=wait)
@@ -167,7 +167,7 @@ class Run:
         return work
 
     def opening(self, wait: bool) -> Work:  # noqa: FBT001 - as above
-        """How a set of rounds is opened."""
+        """Make the work that opens a set of rounds."""
 
         async def work(conn: Connection, ids: Sequence[int]) -> list[float]:
             found = await service.open_set(conn, ids, self.rng, by=self.by, wait=wait)
@@ -176,7 +176,7 @@ class Run:
         return work
 
     def closing(self, wait: bool) -> Work:  # noqa: FBT001 - as above
-        """How a set of rounds is closed."""
+        """Make the work that closes a set of rounds."""
 
         async def work(conn: Connection, ids: Sequence[int]) -> list[float]:
             found = await service.close_set(conn, ids, by=self.by, wait=wait)

@@ -21,7 +21,7 @@ def next_(
     after: Annotated[str | None, typer.Option(metavar="ISO", help="Those after a time: 2026-10-24T00:00:00Z.")] = None,
     tenant: Annotated[str | None, typer.Option(metavar="ID", help="Of this tenant.")] = None,
 ) -> None:
-    """When the next rounds of a group open: local time, UTC, and days with a moved clock.
+    """Show when the next rounds of a group open: local time, UTC, and days with a moved clock.
 
     Example: `ostinato rounds next 42`
     """

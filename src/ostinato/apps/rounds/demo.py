@@ -37,7 +37,7 @@ LENGTHS = [24.0, 24.0, 24.0, 25.0, 24.0, 24.0, 24.0]
 
 
 def last_change(today: date) -> date:
-    """The last day, a week or more ago, on which Paris put its clock back."""
+    """Return the last day, a week or more ago, on which Paris put its clock back."""
     year = today.year
     while True:
         day = date(year, OCTOBER, 31)

@@ -128,7 +128,7 @@ async def change_settings(
 
 
 async def members(conn: Connection, who: Person, group_id: int) -> list[MemberView]:
-    """The members of a group."""
+    """Return the members of a group."""
     await show(conn, who, group_id)
     return await QUERIES.rows_as(MemberView, conn, "members", group_id=group_id)
 
@@ -166,13 +166,13 @@ async def remove_member(conn: Connection, who: Person, group_id: int, user_id: s
 async def list_prompts(
     conn: Connection, who: Person, group_id: int, after: int = 0, most: int = PAGE
 ) -> list[PromptView]:
-    """The prompts of a group."""
+    """Return the prompts of a group."""
     await show(conn, who, group_id)
     return await QUERIES.rows_as(PromptView, conn, "prompts", group_id=group_id, prompt_id=None, after=after, most=most)
 
 
 async def show_prompt(conn: Connection, group_id: int, prompt_id: int) -> PromptView:
-    """One prompt."""
+    """Return one prompt."""
     found = await QUERIES.rows_as(PromptView, conn, "prompts", group_id=group_id, prompt_id=prompt_id, after=0, most=1)
     if not found:
         raise NotFound(f"group {group_id} has no prompt {prompt_id}", prompt_id=prompt_id)

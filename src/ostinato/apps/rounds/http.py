@@ -35,7 +35,7 @@ router = Router(prefix="/api/v1/rounds", tags=["rounds"])
 
 
 def _written(value: object) -> object:
-    """A date as it is written: the number of its day is none."""
+    """Refuse a date that is not written as one: the number of its day is none."""
     if isinstance(value, str) and not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
         raise PydanticCustomError("date_text", "must be a date such as 2026-03-29")
     return value
@@ -72,14 +72,14 @@ async def add_group(caller: Who, key: Key, body: views.NewGroup) -> Response:
 
 @router.get("/groups", needs=READ)
 async def list_groups(caller: Who, after: After = 0, most: Most = 100) -> list[views.GroupView]:
-    """The groups of the tenant; for a member, those that it is in."""
+    """Return the groups of the tenant; for a member, those that it is in."""
     async with _acting(caller) as (conn, who):
         return await groups.list_(conn, who, after, most)
 
 
 @router.get("/groups/{group_id}", needs=READ, raises=(NotFound,))
 async def show_group(caller: Who, group_id: Id) -> views.GroupView:
-    """One group with its settings."""
+    """Return one group with its settings."""
     async with _acting(caller) as (conn, who):
         return await groups.show(conn, who, group_id)
 
@@ -93,7 +93,7 @@ async def change_group(caller: Who, group_id: Id, body: views.GroupChange) -> vi
 
 @router.get("/groups/{group_id}/settings", needs=READ, raises=(NotFound,))
 async def show_settings(caller: Who, group_id: Id) -> views.SettingsView:
-    """The settings of a group, and what follows from them and the installation's."""
+    """Return the settings of a group, and what follows from them and the installation's."""
     async with _acting(caller) as (conn, who):
         group = await groups.show(conn, who, group_id)
     return groups.settings_of(group, caller.settings(RoundsSettings))
@@ -110,7 +110,7 @@ async def change_settings(caller: Who, group_id: Id, body: views.SettingsChange)
 
 @router.get("/groups/{group_id}/openings", needs=READ, raises=(NotFound,))
 async def list_openings(caller: Who, group_id: Id, count: Count = 14) -> list[Opening]:
-    """When the next rounds open, in local time and UTC, with what is unusual about the days."""
+    """Return when the next rounds open, in local time and UTC, with what is unusual about the days."""
     async with _acting(caller) as (conn, who):
         group = await groups.show(conn, who, group_id)
         now = await database.now(conn)
@@ -120,7 +120,7 @@ async def list_openings(caller: Who, group_id: Id, count: Count = 14) -> list[Op
 
 @router.get("/groups/{group_id}/members", needs=READ, raises=(NotFound,))
 async def list_members(caller: Who, group_id: Id) -> list[views.MemberView]:
-    """The members of a group."""
+    """Return the members of a group."""
     async with _acting(caller) as (conn, who):
         return await groups.members(conn, who, group_id)
 
@@ -142,7 +142,7 @@ async def remove_member(caller: Who, group_id: Id, user_id: UserId) -> None:
 
 @router.get("/groups/{group_id}/prompts", needs=MANAGE, raises=(NotFound,))
 async def list_prompts(caller: Who, group_id: Id, after: After = 0, most: Most = 100) -> list[views.PromptView]:
-    """The prompts of a group: for those who keep it, members see each in its time."""
+    """Return the prompts of a group: for those who keep it, members see each in its time."""
     async with _acting(caller) as (conn, who):
         return await groups.list_prompts(conn, who, group_id, after, most)
 
@@ -166,7 +166,7 @@ async def add_prompt(caller: Who, key: Key, group_id: Id, body: views.NewPrompt)
 
 @router.get("/groups/{group_id}/prompts/{prompt_id}", needs=MANAGE, raises=(NotFound,))
 async def show_prompt(caller: Who, group_id: Id, prompt_id: Id) -> views.PromptView:
-    """One prompt of a group."""
+    """Return one prompt of a group."""
     async with _acting(caller) as (conn, who):
         await groups.show(conn, who, group_id)
         return await groups.show_prompt(conn, group_id, prompt_id)
@@ -181,28 +181,28 @@ async def change_prompt(caller: Who, group_id: Id, prompt_id: Id, body: views.Pr
 
 @router.get("/groups/{group_id}/rounds/current", needs=READ, raises=(NotFound,))
 async def show_current(caller: Who, group_id: Id) -> views.RoundView:
-    """The round that is open."""
+    """Return the round that is open."""
     async with _acting(caller) as (conn, who):
         return await participation.current(conn, who, group_id)
 
 
 @router.get("/groups/{group_id}/rounds", needs=READ, raises=(NotFound,))
 async def list_rounds(caller: Who, group_id: Id, before: Before = None, most: Most = 100) -> list[views.RoundView]:
-    """The rounds of a group, newest first; closed ones can only be read."""
+    """Return the rounds of a group, newest first; closed ones can only be read."""
     async with _acting(caller) as (conn, who):
         return await participation.history(conn, who, group_id, before, most)
 
 
 @router.get("/rounds/{round_id}", needs=READ, raises=(NotFound,))
 async def show_round(caller: Who, round_id: Id) -> views.RoundView:
-    """One round."""
+    """Return one round."""
     async with _acting(caller) as (conn, who):
         return await participation.show(conn, who, round_id)
 
 
 @router.get("/rounds/{round_id}/submissions", needs=READ, raises=(NotFound,))
 async def list_submissions(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> list[views.SubmissionView]:
-    """What was submitted: one's own, and that of others after taking part or closing."""
+    """Return what was submitted: one's own, and that of others after taking part or closing."""
     async with _acting(caller) as (conn, who):
         return await participation.submissions(conn, who, round_id, after, most)
 
@@ -216,7 +216,7 @@ async def submit(caller: Who, round_id: Id, body: views.NewSubmission) -> views.
 
 @router.get("/rounds/{round_id}/comments", needs=READ, raises=(NotFound,))
 async def list_comments(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> list[views.CommentView]:
-    """What was commented, as far as the caller may see it."""
+    """Return what was commented, as far as the caller may see it."""
     async with _acting(caller) as (conn, who):
         return await participation.comments(conn, who, round_id, after, most)
 
@@ -239,7 +239,7 @@ async def add_comment(caller: Who, key: Key, round_id: Id, body: views.NewCommen
 
 @router.get("/rounds/{round_id}/votes", needs=READ, raises=(NotFound,))
 async def list_votes(caller: Who, round_id: Id) -> list[views.TallyView]:
-    """How the votes stand, as far as the caller may see it."""
+    """Return how the votes stand, as far as the caller may see it."""
     async with _acting(caller) as (conn, who):
         return await participation.votes(conn, who, round_id)
 
@@ -253,6 +253,6 @@ async def vote(caller: Who, round_id: Id, body: views.Vote) -> None:
 
 @router.get("/figures", needs=FIGURES)
 async def show_figures(caller: Who) -> list[views.FiguresView]:
-    """What the jobs did in the last hour, for all tenants together."""
+    """Return what the jobs did in the last hour, for all tenants together."""
     async with caller.client.transaction() as conn:
         return await service.figures(conn, LAST_HOUR)

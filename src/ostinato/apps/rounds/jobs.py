@@ -152,5 +152,5 @@ async def _come_again(conn: Connection, job: JobName) -> None:
 
 
 def _is_regular(at: datetime) -> bool:
-    """Whether a run of the schedule falls on this moment."""
+    """Return whether a run of the schedule falls on this moment."""
     return at.minute % 5 == 0 and at.second == 0

@@ -23,7 +23,7 @@ METRICS = (RUNS, SECONDS, WORST, GROUPS, PER_MINUTE, LATENESS, FAILURES)
 
 
 async def record(conn: AsyncConnection[Any]) -> Recorder:
-    """What the jobs did in the last hour, for all tenants together."""
+    """Return what the jobs did in the last hour, for all tenants together."""
     recorder = Recorder()
     for each in await service.figures(conn, PERIOD):
         recorder.set(RUNS, each.runs, each.job)

@@ -22,7 +22,7 @@ PAGE = 100
 
 
 async def current(conn: Connection, who: Person, group_id: int) -> RoundView:
-    """The round of a group that is open: the newest, where two overlap after a new drop time."""
+    """Return the round of a group that is open: the newest, where two overlap after a new drop time."""
     await groups.show(conn, who, group_id)
     found = await _rounds(conn, group_id=group_id, status="open", most=1)
     if not found:
@@ -37,13 +37,13 @@ async def current(conn: Connection, who: Person, group_id: int) -> RoundView:
 async def history(
     conn: Connection, who: Person, group_id: int, before: date | None = None, most: int = PAGE
 ) -> list[RoundView]:
-    """The rounds of a group, newest first."""
+    """Return the rounds of a group, newest first."""
     await groups.show(conn, who, group_id)
     return await _rounds(conn, group_id=group_id, before=before, most=most)
 
 
 async def show(conn: Connection, who: Person, round_id: int) -> RoundView:
-    """One round of a group that the person has to do with."""
+    """Return one round of a group that the person has to do with."""
     found = await _rounds(conn, round_id=round_id, most=1)
     missing = NotFound(f"there is no round {round_id}", round_id=round_id)
     if not found:
@@ -97,7 +97,7 @@ async def vote(
 async def submissions(
     conn: Connection, who: Person, round_id: int, after: int = 0, most: int = PAGE
 ) -> list[SubmissionView]:
-    """What was submitted, as far as the person may see it."""
+    """Return what was submitted, as far as the person may see it."""
     only = await _seen_by(conn, who, round_id)
     return await QUERIES.rows_as(
         SubmissionView, conn, "submissions", round_id=round_id, user_id=only, after=after, most=most
@@ -105,13 +105,13 @@ async def submissions(
 
 
 async def comments(conn: Connection, who: Person, round_id: int, after: int = 0, most: int = PAGE) -> list[CommentView]:
-    """What was commented, as far as the person may see it."""
+    """Return what was commented, as far as the person may see it."""
     only = await _seen_by(conn, who, round_id)
     return await QUERIES.rows_as(CommentView, conn, "comments", round_id=round_id, user_id=only, after=after, most=most)
 
 
 async def votes(conn: Connection, who: Person, round_id: int) -> list[TallyView]:
-    """How the votes stand; nothing, as long as the person may not see it."""
+    """Return how the votes stand; nothing, as long as the person may not see it."""
     if await _seen_by(conn, who, round_id) is not None:
         return []
     return await QUERIES.rows_as(TallyView, conn, "votes", round_id=round_id)
@@ -123,7 +123,7 @@ async def _rounds(conn: Connection, *, most: int, **which: object) -> list[Round
 
 
 async def _taking_part(conn: Connection, who: Person, round_id: int) -> RoundView:
-    """The round, if the person is a member of its group; others only look on."""
+    """Return the round, if the person is a member of its group; others only look on."""
     found = await show(conn, who, round_id)
     if not await QUERIES.value(conn, "is_member", group_id=found.group_id, user_id=who.user_id):
         raise Forbidden("only members of the group take part", needs=["member of the group"])
@@ -138,7 +138,7 @@ async def _check_submission(conn: Connection, round_id: int, submission_id: int 
 
 
 async def _seen_by(conn: Connection, who: Person, round_id: int) -> str | None:
-    """Whose contributions are shown: the person's own, or (None) those of all."""
+    """Return whose contributions are shown: the person's own, or (None) those of all."""
     found = await show(conn, who, round_id)
     took_part = await QUERIES.value(conn, "has_taken_part", round_id=round_id, user_id=who.user_id)
     everything = sees_others(is_closed=found.status == "closed", took_part=bool(took_part), manages=who.manages)

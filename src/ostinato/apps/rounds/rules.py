@@ -43,7 +43,7 @@ NO_PLACE = {"Factory", "localtime"}
 
 
 def round_instants(local_date: date, drop_time: time, zone: str) -> tuple[datetime, datetime]:
-    """The instants, in UTC, at which the round of a local day opens and closes.
+    """Return the instants, in UTC, at which the round of a local day opens and closes.
 
     It opens on the day at `drop_time` and closes on the next day at `drop_time`, on the wall clock
     of `zone`: 23 or 25 hours later when the clock is moved in between.
@@ -52,7 +52,7 @@ def round_instants(local_date: date, drop_time: time, zone: str) -> tuple[dateti
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """The zone of an IANA name, written as there; every name that this machine has data for."""
+    """Return the zone of an IANA name, written as there; every name that this machine has data for."""
     known = _zones()
     if name in known:
         return ZoneInfo(name)
@@ -66,7 +66,7 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def parse_drop_time(text: str) -> time:
-    """A wall-clock time from "14:30" or "14:30:00"."""
+    """Parse a wall-clock time from "14:30" or "14:30:00"."""
     try:
         found = time.fromisoformat(text) if WALL_TIME.fullmatch(text) else None
     except ValueError:
@@ -77,12 +77,12 @@ def parse_drop_time(text: str) -> time:
 
 
 def local_date(now: datetime, zone: str) -> date:
-    """The date on the wall clock of a zone."""
+    """Return the date on the wall clock of a zone."""
     return now.astimezone(zone_of(zone)).date()
 
 
 def creation_days(now: datetime, zone: str) -> list[CreationDay]:
-    """The days whose rounds are created now: the next local day, and today where that was not done yesterday.
+    """Return the days whose rounds are created now: the next local day, and today where that was not done yesterday.
 
     Today's round is one for the groups that were there before today; its time must be ahead, which
     `wall` only bounds: an hour is more than a clock is moved by, with few exceptions.
@@ -97,12 +97,12 @@ def creation_days(now: datetime, zone: str) -> list[CreationDay]:
 
 
 def is_missed(now: datetime, close_at: datetime) -> bool:
-    """Whether the whole time of a round has passed."""
+    """Return whether the whole time of a round has passed."""
     return now >= close_at
 
 
 def choose_prompt(choice: Choice, rng: random.Random) -> int | None:
-    """A prompt at random: an active one that is not among the group's last seven.
+    """Choose a prompt at random: an active one that is not among the group's last seven.
 
     A group whose active prompts were all used of late gets the one whose last use is the longest
     ago; one without active prompts gets none.
@@ -115,7 +115,7 @@ def choose_prompt(choice: Choice, rng: random.Random) -> int | None:
 
 
 def plan_opening(now: datetime, close_at: datetime, chosen: int | None, choice: Choice, rng: random.Random) -> Plan:
-    """What becomes of a round that is due.
+    """Return what becomes of a round that is due.
 
     `chosen` is the prompt of its creation if that is still active; without one, another choice is
     made now. A round that is missed keeps what it has: nobody will see it.
@@ -127,7 +127,7 @@ def plan_opening(now: datetime, close_at: datetime, chosen: int | None, choice: 
 
 
 def sees_others(*, is_closed: bool, took_part: bool, manages: bool) -> bool:
-    """Whether somebody sees what others said: who took part, and everybody when it is closed.
+    """Return whether somebody sees what others said: who took part, and everybody when it is closed.
 
     Who keeps the groups of a tenant sees all at any time, also when he plays himself.
     """
@@ -135,7 +135,7 @@ def sees_others(*, is_closed: bool, took_part: bool, manages: bool) -> bool:
 
 
 def openings(now: datetime, timing: Timing, count: int) -> list[Opening]:
-    """The next openings of a group after now, with what is unusual about their days."""
+    """Return the next openings of a group after now, with what is unusual about their days."""
     found: list[Opening] = []
     if not FIRST_DAY < now.date() < LAST_DAY - count * DAY:
         raise InvalidInput(f"there are no {count} openings after {now.date()}", hint="Ask for a time of our age.")
@@ -178,7 +178,7 @@ def _notes(day: date, timing: Timing, hours: float) -> Iterator[str]:
 
 
 def _offset(day: date, zone: ZoneInfo) -> timedelta | None:
-    """The offset at the beginning of a day."""
+    """Return the offset at the beginning of a day."""
     return datetime.combine(day, time()).replace(tzinfo=zone).utcoffset()
 
 

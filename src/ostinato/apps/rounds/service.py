@@ -90,8 +90,7 @@ class _ToRetime:
 @dataclass(frozen=True, slots=True)
 class _ToOpen:
     round_id: int
-    group_id: int
-    status: str
+    tenant_id: str
     close_at: datetime
     prompt_id: int | None
     prompts: list[int]
@@ -99,14 +98,14 @@ class _ToOpen:
 
 
 async def days(conn: Connection, settings: RoundsSettings) -> Days:
-    """The days whose rounds are created now, in the zones of all active groups."""
+    """Return the days whose rounds are created now, in the zones of all active groups."""
     now = await database.now(conn)
     found = await QUERIES.rows(conn, "zones", default_zone=settings.zone)
     return Days.of(day for row in found for day in _days_in(now, str(row["zone"])))
 
 
 def _days_in(now: datetime, zone: str) -> list[CreationDay]:
-    """The days in a zone; in one that nobody knows, days on which its own groups fail."""
+    """Return the days in a zone; in one that nobody knows, days on which its own groups fail."""
     try:
         return creation_days(now, zone)
     except InvalidInput:
@@ -114,7 +113,7 @@ def _days_in(now: datetime, zone: str) -> list[CreationDay]:
 
 
 async def page(conn: Connection, name: str, after: Due | None, most: int, **params: object) -> list[Due]:
-    """The next things to look at, behind the last one of the page before."""
+    """Return the next things to look at, behind the last one of the page before."""
     place = {
         "after_id": 0 if after is None else after.place,
         "after_at": BEGINNING if after is None or after.at is None else after.at,
@@ -169,7 +168,7 @@ async def create_set(
 
 
 def _choose_prompts(found: Sequence[_ToCreate], rng: random.Random) -> list[int | None]:
-    """The prompts of new rounds, in the order of their days: a group that gets two gets different ones."""
+    """Choose the prompts of new rounds, in the order of their days: a group that gets two gets different ones."""
     chosen: dict[int, int] = {}
     prompts: list[int | None] = []
     for each in found:
@@ -224,6 +223,7 @@ async def open_set(
         conn,
         "apply_opening",
         round_ids=[each.round_id for each in found],
+        tenant_ids=[each.tenant_id for each in found],
         prompt_ids=[plan.prompt_id for plan in plans],
         missed=[plan.missed for plan in plans],
         by=by,
@@ -240,7 +240,7 @@ async def close_set(conn: Connection, round_ids: Sequence[int], *, by: str, wait
 
 
 async def soonest(conn: Connection, job: JobName, within: timedelta) -> datetime | None:
-    """When the next round is due, if that is within some time."""
+    """Return when the next round is due, if that is within some time."""
     name = "next_opening" if job is JobName.OPEN else "next_closing"
     found: datetime | None = await QUERIES.value(conn, name, within=within)
     return found
@@ -288,10 +288,10 @@ async def note_failure(conn: Connection, job: JobName, due: Due, error: str) -> 
 
 
 async def figures(conn: Connection, period: timedelta) -> list[FiguresView]:
-    """What the jobs did within a period."""
+    """Return what the jobs did within a period."""
     return await QUERIES.rows_as(FiguresView, conn, "figures", period=period)
 
 
 async def failures_by_type(conn: Connection, period: timedelta) -> list[dict[str, Any]]:
-    """Which errors the jobs met within a period, and how often."""
+    """Return which errors the jobs met within a period, and how often."""
     return await QUERIES.rows(conn, "failures_by_type", period=period)

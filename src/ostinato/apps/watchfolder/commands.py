@@ -96,7 +96,7 @@ def ocr(
 
 
 def _work_dir(work_dir: Path | None, root: Path | None) -> Path | None:
-    """The one folder that a service serves; none when it serves a root."""
+    """Return the one folder that a service serves; none when it serves a root."""
     from ostinato.errors import InvalidInput
 
     if work_dir is not None and root is not None:
@@ -194,14 +194,17 @@ def held(cli: Cli, folder: Folder) -> None:
     from ostinato.apps.watchfolder.tick import duplicates
     from ostinato.commands import table
 
-    found = duplicates.held(Folders.below(folder))
+    folders = Folders.below(folder)
+    found = duplicates.held(folders)
+    jobs = duplicates.known_jobs(folders) if found else {}
     shown = table("job", "files", "is the same as", "state")
     for each in found:
         failed = each.state != duplicates.PENDING["state"]
         state = f"{each.state}: {each.message}" if failed else "decided" if each.decided else each.state
         if each.fault and not failed:
             state = f"DECISION_INVALID: {each.fault}"
-        known = f"{each.existing_name or '?'} ({each.existing_state or '?'})"
+        now = jobs.get(each.job_key, {}).get("state") or each.existing_state  # the report says how it was then
+        known = f"{each.existing_name or '?'} ({now or '?'})"
         shown.add_row(each.job_key, "\n".join(each.files), known, state)
     cli.out.show({"held": [asdict(each) for each in found]}, shown)
 

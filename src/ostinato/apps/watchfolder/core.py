@@ -23,7 +23,7 @@ PROFILE_DIGITS = 16  # a jobKey of 82 characters still fits into the paths of Wi
 
 
 def canonical_profile(prep_info: Mapping[str, Any], ocr_info: Mapping[str, Any], ocr_lang: str) -> dict[str, Any]:
-    """What a result depends on beside the file: the tools, their options and the languages.
+    """Return what a result depends on beside the file: the tools, their options and the languages.
 
     The order of the languages does not matter: `fra+eng` is `eng+fra`. Nothing volatile of an
     `/info` (uptime, host, limits) gets in.
@@ -46,12 +46,12 @@ def canonical_profile(prep_info: Mapping[str, Any], ocr_info: Mapping[str, Any],
 
 
 def stable_json(obj: object) -> str:
-    """JSON that does not depend on the order of keys."""
+    """Return JSON that does not depend on the order of keys."""
     return json.dumps(obj, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def make_job_key(file_hash: str, profile: Mapping[str, Any]) -> tuple[str, str]:
-    """`(profile_hash, job_key)`: the same bytes with the same profile are the same job."""
+    """Return `(profile_hash, job_key)`: the same bytes with the same profile are the same job."""
     text = stable_json(profile).encode("utf-8", "surrogatepass")
     profile_hash = hashlib.sha256(text).hexdigest()[:PROFILE_DIGITS]
     return profile_hash, f"{file_hash}__{profile_hash}"
@@ -60,7 +60,7 @@ def make_job_key(file_hash: str, profile: Mapping[str, Any]) -> tuple[str, str]:
 def is_heartbeat_stale(
     hb_path: str | os.PathLike[str], timeout_s: float, absent_timeout_s: float | None = None
 ) -> bool:
-    """Whether a heartbeat is too old; one that was never written is stale when no grace is left.
+    """Return whether a heartbeat is too old; one that was never written is stale when no grace is left.
 
     `absent_timeout_s` is twice `timeout_s` unless given; the caller counts it down to 0.
     """
@@ -73,7 +73,7 @@ def is_heartbeat_stale(
 
 
 def make_empty_metrics() -> dict[str, Any]:
-    """Counters `done` and `error`, gauges `running` and `queued`, and when they were written."""
+    """Return counters `done` and `error`, gauges `running` and `queued`, and when they were written."""
     return {"done": 0, "error": 0, "running": 0, "queued": 0, "updatedAt": ""}
 
 

@@ -14,7 +14,7 @@ MOST_WRONG = 2.0
 
 
 async def run(system: System) -> None:
-    """Have a folder watched, put scans into it, and look for their words in what comes out."""
+    """Watch a folder, put scans into it, and look for their words in what comes out."""
     name = f"demo-{system.run}"
     made = await system.call("POST", PATH, status=CREATED, json={"name": name})
     root = Path(made.json()["path"])

@@ -58,7 +58,7 @@ class Folders:
 
     @classmethod
     def below(cls, root: str | os.PathLike[str]) -> "Folders":
-        """The usual layout below one folder."""
+        """Make the usual layout below one folder."""
         base = Path(root).absolute()
         return cls(**{name: base / part for name, part in LAYOUT.items()})
 
@@ -73,7 +73,7 @@ class Folders:
         return self.index / "orchestrator.lock"
 
     def all(self) -> Iterator[Path]:
-        """Every folder."""
+        """Yield every folder."""
         return (getattr(self, field.name) for field in fields(self))
 
     def make(self) -> None:
@@ -94,27 +94,27 @@ class Folders:
                 )
 
     def scattered(self) -> list[Path]:
-        """Folders on another file system than `work/`: moves there are copies."""
+        """Return the folders on another file system than `work/`: moves there are copies."""
         here = self.work.stat().st_dev
         return [folder for folder in self.all() if folder.stat().st_dev != here]
 
     def free_bytes(self) -> int:
-        """Room on the fullest of the file systems that we write to."""
+        """Return the room on the fullest of the file systems that we write to."""
         ours = (self.work, self.staging, self.out, self.archive, self.results, self.hold)
         disks = {folder.stat().st_dev: folder for folder in ours if folder.is_dir()}
         return min(shutil.disk_usage(folder).free for folder in disks.values())
 
     def job(self, job_key: str) -> Path:
-        """The folder of a job that goes on."""
+        """Return the folder of a job that goes on."""
         return self.work / job_key
 
     def stored(self, name: str, path: Path) -> str:
-        """A path as the files have it: `out/x.pdf`, wherever the folders are, so that they can be moved."""
+        """Return a path as the files have it: `out/x.pdf`, wherever the folders are, so that they can be moved."""
         kind, depth = PLACES[name]
         return "/".join((LAYOUT[kind], *path.parts[-depth:]))
 
     def found(self, name: str, text: object) -> Path | None:
-        """The path that the files mean, in the folder of its kind; None when it leads elsewhere.
+        """Return the path that the files mean, in the folder of its kind; None when it leads elsewhere.
 
         An absolute path, as an earlier release wrote it, is found by its last parts.
         """
@@ -125,13 +125,13 @@ class Folders:
         return Path(getattr(self, kind)).joinpath(*parts[-depth:])
 
     def shown(self, document: dict[str, Any]) -> dict[str, Any]:
-        """The document with whole paths, for those who look at it from outside."""
+        """Return the document with whole paths, for those who look at it from outside."""
         whole = {name: self.found(name, document[name]) for name in PLACES if document.get(name)}
         return {**document, **{name: None if path is None else str(path) for name, path in whole.items()}}
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that watches these folders, or raise `LeaseHeld`."""
+        """Lock these folders for this process alone, or raise `LeaseHeld`."""
         self.index.mkdir(parents=True, exist_ok=True)
         with self.lock_file.open("a+") as file:
             try:
@@ -155,7 +155,7 @@ ELSEWHERE = ("nfs", "cifs", "smb", "fuse", "9p", "afs", "ceph", "glusterfs", "nc
 
 
 def is_local(path: Path, mounts: str | None = None) -> bool:
-    """Whether only processes of this machine can write there; `mounts` as /proc lists them."""
+    """Return whether only processes of this machine can write there; `mounts` as /proc lists them."""
     if mounts is None:
         try:
             mounts = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape")

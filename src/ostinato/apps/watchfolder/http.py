@@ -117,7 +117,7 @@ class Decision(BaseModel):
 
 @router.get("/folders", needs=READ)
 async def list_folders(caller: Who) -> Folders:
-    """The folders of the tenant."""
+    """Return the folders of the tenant."""
     async with caller.transaction() as conn:
         found = await QUERIES.rows(conn, "list_folders", tenant_id=caller.tenant_id)
     return Folders(folders=[FolderView(**row) for row in found])
@@ -127,7 +127,7 @@ async def list_folders(caller: Who) -> Folders:
     "/folders", needs=MANAGE, status_code=201, response_model=FolderView, raises=(*IDEMPOTENT, UniqueConflict, Conflict)
 )
 async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
-    """Have a folder watched; it is made below the root of the tenant."""
+    """Add a folder to be watched; it is made below the root of the tenant."""
     chosen = caller.settings(WatchfolderSettings)
     if not chosen.ocr_url:  # else that service knows
         await asyncio.to_thread(check_languages, body.lang or chosen.ocr_lang)
@@ -154,7 +154,7 @@ async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
 
 @router.get("/folders/{name}", needs=READ, raises=(NotFound,))
 async def show_folder(caller: Who, name: Name) -> FolderView:
-    """One folder."""
+    """Return one folder."""
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
     return FolderView(**row)
@@ -174,7 +174,7 @@ async def resume(caller: Who, name: Name) -> FolderView:
 
 @router.delete("/folders/{name}", needs=MANAGE, status_code=204, raises=(NotFound,))
 async def remove_folder(caller: Who, name: Name) -> Response:
-    """Watch a folder no more, and forget what was seen in it; the files stay where they are."""
+    """Stop watching a folder, and forget what was seen in it; the files stay where they are."""
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
         await QUERIES.run(conn, "remove_folder", tenant_id=caller.tenant_id, id=row["id"])
@@ -200,7 +200,7 @@ async def list_jobs(
     limit: Limit = 100,
     after: After = None,
 ) -> Jobs:
-    """What became of the files of a folder."""
+    """Return what became of the files of a folder."""
     at, key = service.page_after(after)
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
@@ -213,7 +213,7 @@ async def list_jobs(
 
 @router.get("/folders/{name}/jobs/{job_key}", needs=READ, raises=(NotFound,))
 async def show_job(caller: Who, name: Name, job_key: JobKey) -> JobView:
-    """One job."""
+    """Return one job."""
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
         found = await QUERIES.first(conn, "show_job", tenant_id=caller.tenant_id, folder_id=row["id"], job_key=job_key)
@@ -230,7 +230,7 @@ async def list_duplicates(
     limit: Limit = 100,
     after: After = None,
 ) -> Duplicates:
-    """What is held, waits to be carried out, or was."""
+    """Return the duplicates that are held, wait to be carried out, or were."""
     at, number = service.page_after(after)
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)

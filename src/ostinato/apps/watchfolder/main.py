@@ -66,7 +66,7 @@ last from one to the next (`metrics`, as the specification says, and `memory`) i
 
 
 def _folders(config: Mapping[str, Any] | None = None) -> Folders:
-    """The folders that the names above say at this moment, and those that a config names."""
+    """Return the folders that the names above say at this moment, and those that a config names."""
     given = config or {}
     named = {
         "incoming": IN_DIR,

@@ -21,7 +21,7 @@ METRICS = (FOLDERS, SILENCE, TROUBLED, WAITING, BLOCKED, HELD, JOBS, PAGES)
 
 
 async def record(conn: AsyncConnection[Any]) -> Recorder:
-    """How the folders stand now, and what became of files in the last hour."""
+    """Return how the folders stand now, and what became of files in the last hour."""
     recorder = Recorder()
     row = await QUERIES.one(conn, "folder_figures")
     for gauge, name in (

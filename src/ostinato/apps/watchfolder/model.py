@@ -65,12 +65,12 @@ INFRASTRUCTURE: Final = frozenset({"SERVICE_RESTARTED", "UNREACHABLE", "BUSY", "
 
 
 def stage_of(state: str) -> str:
-    """The stage at which a job with this state is taken up again."""
+    """Return the stage at which a job with this state is taken up again."""
     return _STAGE_OF[state]
 
 
 def in_hand(document: Document) -> Document:
-    """What is kept in memory of a job, from what its state.json says."""
+    """Return what is kept in memory of a job, from what its state.json says."""
     return {name: document.get(name) for name in _KEPT} | {
         "stage": stage_of(document["state"]),
         "attemptPrep": int(document.get("attemptPrep") or 0),

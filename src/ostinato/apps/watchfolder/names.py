@@ -17,13 +17,13 @@ _IGNORED_SUFFIXES = (".part", ".partial", ".filepart", ".tmp", ".crdownload", ".
 
 
 def is_ignored(name: str) -> bool:
-    """Whether a name is of something hidden, temporary, or still on its way."""
+    """Return whether a name is of something hidden, temporary, or still on its way."""
     low = name.lower()
     return low in _IGNORED_NAMES or low.startswith(_IGNORED_PREFIXES) or low.endswith(_IGNORED_SUFFIXES)
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Stem and extension; an extension is short and plain, or it is part of the stem."""
+    """Return stem and extension; an extension is short and plain, or it is part of the stem."""
     stem, dot, extension = name.rpartition(".")
     if not dot or not stem or not re.fullmatch(r"[A-Za-z0-9]{1,10}", extension):
         return name, ""
@@ -31,7 +31,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def fit(name: str, longest: int = LONGEST) -> str:
-    """The name with its stem cut so that all of it fits into so many bytes."""
+    """Cut the stem of a name so that all of it fits into so many bytes."""
     stem, extension = split_name(name)
     room = longest - len(os.fsencode(extension))
     raw = os.fsencode(stem)
@@ -44,7 +44,7 @@ def fit(name: str, longest: int = LONGEST) -> str:
 
 
 def safe_name(name: str, longest: int = LONGEST) -> str:
-    """The name as any system can hold it: NFC, no control or reserved characters or words."""
+    """Return the name as any system can hold it: NFC, no control or reserved characters or words."""
     plain = unicodedata.normalize("NFC", shown_name(name))
     plain = _UNSAFE.sub("_", plain).rstrip(". ") or "_"
     if plain.partition(".")[0].upper() in _RESERVED:
@@ -55,18 +55,18 @@ def safe_name(name: str, longest: int = LONGEST) -> str:
 
 
 def shown_name(name: str) -> str:
-    """The name as text that can be stored: bytes that are no UTF-8 are replaced."""
+    """Return the name as text that can be stored: bytes that are no UTF-8 are replaced."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def raw_name(name: str) -> str | None:
-    """The bytes of a name that is no UTF-8, in base64; None for every other one."""
+    """Return the bytes of a name that is no UTF-8, in base64; None for every other one."""
     raw = name.encode("utf-8", "surrogateescape")
     return None if raw.decode("utf-8", "replace") == name else base64.b64encode(raw).decode()
 
 
 def candidates(name: str) -> Iterator[str]:
-    """The name, then `stem-1.ext`, `stem-2.ext` and so on."""
+    """Yield the name, then `stem-1.ext`, `stem-2.ext` and so on."""
     yield fit(name)
     stem, extension = split_name(name)
     for number in itertools.count(1):
@@ -75,14 +75,14 @@ def candidates(name: str) -> Iterator[str]:
 
 
 def forced_name(name: str, nonce: str) -> str:
-    """The name under which a file comes back to be processed again, in spite of its twin."""
+    """Return the name under which a file comes back to be processed again, in spite of its twin."""
     stem, extension = split_name(FORCED.sub("", name))
     suffix = f"__force-{nonce[:8]}{extension}"
     return fit(stem, LONGEST - len(os.fsencode(suffix))) + suffix
 
 
 def natural_key(name: str) -> list[tuple[int, int, str]]:
-    """A key that sorts `page 2` before `page 10`."""
+    """Return a key that sorts `page 2` before `page 10`."""
     return [
         (0, int(piece), "") if piece.isdecimal() else (1, 0, piece.casefold())
         for piece in re.split(r"(\d+)", name)

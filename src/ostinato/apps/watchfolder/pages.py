@@ -135,7 +135,7 @@ async def scan(conn: Connection, look: Look) -> Sequence[Block]:
 
 
 async def page(conn: Connection, look: Look) -> File:
-    """The picture of a first page, as the database has it."""
+    """Return the picture of a first page, as the database has it."""
     side = "first" if look.text("side") == "first" else "result"
     key = {"folder_id": look.number("folder"), "job_key": look.one_of("job", JOB_KEY)}
     picture = await QUERIES.value(conn, "page_of", **key, side=side)
@@ -145,7 +145,7 @@ async def page(conn: Connection, look: Look) -> File:
 
 
 async def pdf(conn: Connection, look: Look) -> File:
-    """The result of a file, from the folder that its row names; no part of its path is the caller's."""
+    """Return the result of a file, from the folder that its row names; no part of its path is the caller's."""
     row = await _found(conn, look)
     place = Folders.below(row["path"]).results / f"{row['job_key']}.pdf"
     return File(place, "application/pdf", f"{row['file_name'].rpartition('.')[0] or row['file_name']}.pdf")
@@ -248,6 +248,6 @@ def _pages(look: Look, row: Row) -> str:
     return look.words("pages: %(n)s", n=row["pages"]) if row["pages"] else ""
 
 
-SCANS = Panel("Scans", scans, name="scans", needs=READ, files={"page": page, "pdf": pdf})
+SCANS = Panel("Scans", scans, name="scans", needs=READ, search="q", files={"page": page, "pdf": pdf})
 SCAN = Panel("Scan", scan, name="scan", listed=False, needs=READ)
 DUPLICATES = Panel("Duplicates", needs=READ, items=duplicates, count=count, verbs={"decide": Verb(decide, DECIDE)})

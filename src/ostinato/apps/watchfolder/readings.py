@@ -32,7 +32,7 @@ class Reading:
 
 
 def read(folder: Path) -> Reading | None:
-    """What OCR left in the folder of a job; None when it left no text."""
+    """Read what OCR left in the folder of a job; None when it left no text."""
     text = _bytes(folder / TEXT, MOST_LETTERS * 4)
     if text is None:
         return None

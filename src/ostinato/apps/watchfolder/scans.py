@@ -73,7 +73,7 @@ def render(
     kind: str = "JPEG",
     seed: int = 0,
 ) -> bytes:
-    """A page as a scanner would give it; `turn` is in quarter turns clockwise."""
+    """Render a page as a scanner would give it; `turn` is in quarter turns clockwise."""
     from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - with the extra "ocr" only
 
     width, height = (round(inches * dpi) for inches in A4_INCHES)
@@ -105,13 +105,13 @@ def _noisy(page: Any, noise: float, seed: int) -> Any:  # noqa: ANN401 - a PIL i
 
 
 def error_rate(wanted: str, found: str) -> float:
-    """Characters that differ, in per cent of those wanted; white space counts as one blank."""
+    """Return the characters that differ, in per cent of those wanted; white space counts as one blank."""
     left = _plain(wanted)
     return 100.0 * distance(left, _plain(found)) / max(len(left), 1)
 
 
 def distance(left: str, right: str) -> int:
-    """How many characters must be put in, left out or replaced to make one text the other.
+    """Return how many characters must be put in, left out or replaced to make one text the other.
 
     A column of Levenshtein's table at a time, as bits of two numbers: up and down (Myers, 1999).
     """

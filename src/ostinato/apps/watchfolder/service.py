@@ -62,12 +62,12 @@ async def make_folder(
 
 
 def page_next(moment: datetime, key: object) -> str:
-    """What `after` is for the page behind a row."""
+    """Return what `after` is for the page behind a row."""
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat()}Z~{key}"
 
 
 def page_after(after: str | None) -> tuple[datetime | None, str]:
-    """The moment and the key behind which the next page begins; `InvalidInput` when it is no `next` of ours."""
+    """Return the moment and key behind which the next page begins; `InvalidInput` when it is no `next` of ours."""
     if after is None:
         return None, ""
     moment, _, key = after.partition("~")
@@ -78,7 +78,7 @@ def page_after(after: str | None) -> tuple[datetime | None, str]:
 
 
 async def find_folder(conn: Connection, tenant_id: str, name: str) -> dict[str, Any]:
-    """A folder of the tenant, or `NotFound`."""
+    """Return a folder of the tenant, or raise `NotFound`."""
     found = await QUERIES.first(conn, "show_folder", tenant_id=tenant_id, name=name)
     if found is None:
         raise NotFound(f"There is no folder {name!r}.", folder=name)
@@ -212,7 +212,7 @@ async def emit_refused(conn: Connection, place: Place, files: Iterable[Document]
 
 
 def _storable(value: Any) -> Any:  # noqa: ANN401 - a JSON value
-    """The same without what no database takes: NUL, and halves of characters."""
+    """Return the value without what no database takes: NUL, and halves of characters."""
     if isinstance(value, str):
         return value.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):
@@ -275,12 +275,12 @@ FAILED = ("DECISION_INVALID", "DECISION_FAILED")
 
 
 def _is_to_be_written(each: Held, row: dict[str, Any]) -> bool:
-    """Whether decision.json is not there, or is one that failed before this was decided."""
+    """Return whether decision.json is not there, or is one that failed before this was decided."""
     return not each.decided or (each.state in FAILED and not _is_of(each, row))
 
 
 def _is_of(each: Held, row: dict[str, Any]) -> bool:
-    """Whether decision.json is the decision that the row has."""
+    """Return whether decision.json is the decision that the row has."""
     try:
         written = datetime.fromisoformat(each.decided_at or "")
     except ValueError:

@@ -12,7 +12,7 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def _segment(tenant_id: str) -> str:
-    """The name of a tenant's folder: an id can be any text, such as `../other`."""
+    """Return the name of a tenant's folder: an id can be any text, such as `../other`."""
     if PLAIN.fullmatch(tenant_id) and not tenant_id.startswith("t-"):
         return tenant_id
     return f"t-{hashlib.sha256(tenant_id.encode()).hexdigest()[:16]}"

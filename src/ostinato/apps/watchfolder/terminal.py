@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ostinato.apps.watchfolder.names import shown_name
 from ostinato.apps.watchfolder.tick.decisions import PATIENCE
+from ostinato.apps.watchfolder.tick.duplicates import held
 from ostinato.apps.watchfolder.tick.sights import blocked_sentence
 from ostinato.commands import Output, counted, table
 
@@ -43,6 +44,7 @@ class View:
     def __enter__(self) -> Self:
         self._out.event({"event": "watching", "in": str(self._folders.incoming)})
         self._out.note(f"Watching {self._folders.incoming}; results go to {self._folders.out}. Ctrl-C stops it.")
+        self._show_held()
         console = Console(stderr=True)
         if self._out.for_people and console.is_terminal:
             self._live = Live(self._table(), console=console, refresh_per_second=4)
@@ -75,8 +77,17 @@ class View:
                 row |= {"name": event["fileName"], "state": "REFUSED", "note": event["cause"]["message"]}
                 self._say(row)
 
+    def _show_held(self) -> None:
+        """Show what a run before this one has held: it still waits for a person."""
+        for each in held(self._folders):
+            for name in each.files:
+                row = self._row(f"{each.job_key} {name}")
+                row |= {"name": name.partition("__")[2] or name, "state": each.state}
+                row["note"] = each.message or f"ostinato held {self._root}"
+                self._say(row)
+
     def _hear_of_twins(self, event: dict[str, Any]) -> None:
-        """Each file that is held has a row of its own; a decision is about some of a jobKey, or all."""
+        """Show each file that is held in a row of its own; a decision is about some of a jobKey, or all."""
         prefix = f"{event['jobKey']} "
         came = event.get("incoming")
         if came is not None:
@@ -85,9 +96,6 @@ class View:
             self._say(row)
             return
         decided = event.get("files")
-        if not any(key.startswith(prefix) for key in self._rows):  # held by a run before this one
-            for name in decided or ("",):
-                self._row(prefix + name)["name"] = name.partition("__")[2] or event["jobKey"][:12]
         for key, row in self._rows.items():
             if key.startswith(prefix) and (decided is None or key.removeprefix(prefix) in decided):
                 row |= {"state": event["state"], "note": event.get("message") or event.get("action") or ""}
@@ -139,7 +147,7 @@ class View:
             self._live.update(self._table())
 
     def is_idle(self, memory: "Memory", in_flight: dict[str, Any]) -> bool:
-        """Whether no job is in flight, `in/` has nothing but what cannot be taken, and no decision is half written."""
+        """Return whether no job is in flight, `in/` has nothing that can be taken, and no decision is half written."""
         if in_flight or memory.staged or memory.finished:
             return False
         if any(count < PATIENCE for count in memory.bad_decisions.values()):
@@ -189,7 +197,7 @@ SAID = (
 
 
 def _trouble(done: dict[str, Any]) -> str | None:
-    """The one thing that a person should know; the numbers in it are not news by themselves."""
+    """Return the one thing that a person should know; the numbers in it are not news by themselves."""
     problems = done["problems"]
     match done.get("degraded"):
         case "services":

@@ -38,17 +38,17 @@ class Changed(Exception):
 
 
 def now_iso() -> str:
-    """This moment, UTC, as the files write it."""
+    """Return this moment, UTC, as the files write it."""
     return _utc().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def timestamp() -> str:
-    """This moment as a part of a file name, without colons."""
+    """Return this moment as a part of a file name, without colons."""
     return _utc().strftime("%Y%m%dT%H%M%S%fZ")
 
 
 def read_json(path: PathLike, default: Any = None) -> Any:  # noqa: ANN401 - whatever it says
-    """A JSON file, also as PowerShell writes them; `default` when there is none.
+    """Read a JSON file, also as PowerShell writes them; `default` when there is none.
 
     Raises `ValueError` when it is not JSON.
     """
@@ -59,9 +59,11 @@ def read_json(path: PathLike, default: Any = None) -> Any:  # noqa: ANN401 - wha
         return default
     except NotPlain as error:
         raise ValueError(str(error)) from error
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return json.loads(raw.decode("utf-16"))
-    return json.loads(raw.decode("utf-8-sig"))
+    encoding = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    try:
+        return json.loads(raw.decode(encoding))
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
 
 
 def atomic_write_json(path: PathLike, value: object, *, durable: bool = True, pretty: bool = False) -> None:
@@ -110,7 +112,7 @@ def update_state(work_dir: PathLike, job_key: str, patch: Mapping[str, Any]) -> 
 
 
 def sha256_file(path: PathLike) -> str:
-    """SHA-256 of a file, 64 lower-case digits; `Changed` when it was written to meanwhile."""
+    """Return the SHA-256 of a file, 64 lower-case digits; raises `Changed` when it was written to meanwhile."""
     digest = hashlib.sha256()
     with _opened(path) as file:
         before = os.fstat(file.fileno())
@@ -174,7 +176,7 @@ def copy_to(source: PathLike, target: PathLike) -> None:
 
 
 def link_or_copy(source: PathLike, target: PathLike) -> None:
-    """The same file under a second name, or a copy where file systems know no links."""
+    """Link the same file under a second name, or copy it where file systems know no links."""
     Path(target).parent.mkdir(parents=True, exist_ok=True)
     try:
         _link(source, target)
@@ -286,7 +288,7 @@ def _libc_renameat2() -> Callable[..., int] | None:
 
 
 def _renameat2(source: bytes, target: bytes) -> int:
-    """0, or the number of the error."""
+    """Rename by the system call; return 0, or the number of the error."""
     call = _libc_renameat2()
     if call is None:
         return errno.ENOSYS

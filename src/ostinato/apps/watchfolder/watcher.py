@@ -21,7 +21,7 @@ from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.context import Hooks
-from ostinato.apps.watchfolder.tick.orchestrator import BUSY_TICK_SECONDS, Orchestrator
+from ostinato.apps.watchfolder.tick.orchestrator import BUSY_TICK_SECONDS, LOOK_SECONDS, Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
 from ostinato.apps.watchfolder.tick.sights import blocked_sentence
 from ostinato.errors import NotFound
@@ -40,7 +40,7 @@ class Owner(Protocol):
     cancelled: bool
 
     def fenced(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A transaction that only the owner of the job commits."""
+        """Open a transaction that only the owner of the job commits."""
 
 
 class Watcher:
@@ -55,7 +55,7 @@ class Watcher:
         renew_seconds: float | None = None,
         keeps: bool = True,
     ) -> None:
-        """With `renew_seconds`, `run` ends well after that time, so that crashes are forgotten.
+        """Watch a folder; with `renew_seconds`, `run` ends well after that time, so that crashes are forgotten.
 
         `keeps` says whether what was read goes into the database.
         """
@@ -92,9 +92,21 @@ class Watcher:
                     return "stopping"
                 if clock() >= renew_at:
                     return "renew"
-                await asyncio.sleep(min(watched.pause, BUSY_TICK_SECONDS) if self._pending else watched.pause)
+                await self._rest(watched)
         finally:
             await asyncio.to_thread(watched.memory.close)
+
+    async def _rest(self, watched: Orchestrator) -> None:
+        """Wait for the next tick, or until a job has ended."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + (min(watched.pause, BUSY_TICK_SECONDS) if self._pending else watched.pause)
+        while (left := end - clock()) > 0:
+            if not watched.in_flight:
+                await asyncio.sleep(left)
+            elif await self._in_thread(watched.has_news):
+                return
+            else:
+                await asyncio.sleep(min(left, LOOK_SECONDS))
 
     async def _in_thread(self, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
         """Work in a thread, waited for also when this is cancelled.

@@ -1,8 +1,8 @@
 -- Who may do what. A user's session makes captures and reads its own; states change through workers. Nobody writes into
 -- the audit log but append_audit, and nobody deletes.
-grant usage on schema vault_secure to ostinato_worker, ostinato_tenant;
+grant usage on schema vault_secure to ostinato_worker, ostinato_tenant, ostinato_api;
 revoke all on all tables in schema vault_secure from ostinato_worker, ostinato_tenant;
-revoke execute on all functions in schema vault_secure from public, ostinato_worker, ostinato_tenant;
+revoke execute on all functions in schema vault_secure from public, ostinato_worker, ostinato_tenant, ostinato_api;
 
 grant select on vault_secure.capture_events to ostinato_worker, ostinato_tenant;
 grant insert (
@@ -23,3 +23,7 @@ grant execute on function
     to ostinato_worker, ostinato_tenant;
 grant execute on function vault_secure.announce_uploads to ostinato_tenant;
 grant execute on function vault_secure.changed_captures, vault_secure.restart_checks to ostinato_worker;
+
+-- The whole intake says as whom it acts: no user's session has it.
+grant execute on function vault_secure.take_capture_as to ostinato_api, ostinato_worker;
+grant execute on function vault_secure.canonical_payload to ostinato_tenant;

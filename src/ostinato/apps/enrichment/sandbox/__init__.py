@@ -72,7 +72,7 @@ class Registers:
             service.reset()
 
     def settings(self, url: str) -> dict[str, str]:
-        """What makes enrichment call these instead of the real ones."""
+        """Return what makes enrichment call these instead of the real ones."""
         base = f"{url.rstrip('/')}{PREFIX}"
         return {
             f"OSTINATO_ENRICHMENT_{name}": value

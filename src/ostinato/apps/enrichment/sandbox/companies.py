@@ -60,7 +60,7 @@ NAMED: Final[Mapping[str, Invented]] = {
 
 
 def invented(siren: str) -> Invented | None:
-    """The company of a SIREN: those of `NAMED`, and any other that starts with 998 or 999."""
+    """Return the company of a SIREN: those of `NAMED`, and any other that starts with 998 or 999."""
     known = NAMED.get(siren)
     if known is None and siren.startswith(("998", "999")):
         return Invented(siren, f"SOCIETE {siren[3:]}")

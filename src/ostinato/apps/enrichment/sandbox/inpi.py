@@ -62,7 +62,7 @@ class Inpi:
         self._numbers = itertools.count(1)
 
     def settings(self, base: str) -> dict[str, str]:
-        """What leads enrichment here."""
+        """Return the settings that lead enrichment here."""
         return {"INPI_URL": f"{base}/api", "INPI_USERNAME": USER, "INPI_PASSWORD": PASSWORD}
 
     async def _login(self, request: Request) -> Response:
@@ -129,7 +129,7 @@ def _refused(
 
 
 def record(company: Invented) -> dict[str, Any]:
-    """The company as INPI's register has it."""
+    """Return the company as INPI's register has it."""
     ended = "2025-06-30" if company.ceased else None
     content: dict[str, Any] = {
         "formeExerciceActivitePrincipale": "COMMERCIALE",

@@ -41,7 +41,7 @@ class Rcs:
         self._window = Window(self._most, 60, self._world.clock)
 
     def settings(self, base: str) -> dict[str, str]:
-        """What leads enrichment here."""
+        """Return the settings that lead enrichment here."""
         return {"RCS_URL": base, "RCS_TOKEN": TOKEN, "RCS_RECIPIENT": RECIPIENT}
 
     async def _ping(self) -> Response:
@@ -107,7 +107,7 @@ class Rcs:
 
 
 def extract(company: Invented) -> dict[str, Any]:
-    """The company as the extract of the RCS has it."""
+    """Return the company as the extract of the RCS has it."""
     nobody = {
         "adresse": dict.fromkeys(PLACE.split()),
         "nationalite": {"valeur": None, "code": None},

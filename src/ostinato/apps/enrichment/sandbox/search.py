@@ -77,7 +77,7 @@ class Search:
         self._window = Window(self._most, 1, self._world.clock)
 
     def settings(self, base: str) -> dict[str, str]:
-        """What leads enrichment here."""
+        """Return the settings that lead enrichment here."""
         return {"SEARCH_URL": base}
 
     async def _answer(self, request: Request) -> Response:
@@ -119,7 +119,7 @@ def _found(company: Invented, asked: str, query: Mapping[str, str]) -> dict[str,
 
 
 def refused(query: Mapping[str, str]) -> str | None:
-    """Why the real one answers 400; None: it does not."""
+    """Return why the real one answers 400; None: it does not."""
     minimal = query.get("minimal", "false").lower()
     included = {name for name in query.get("include", "").split(",") if name}
     page, per_page = _number(query.get("page", "1")), _number(query.get("per_page", "10"))
@@ -143,7 +143,7 @@ def refused(query: Mapping[str, str]) -> str | None:
 
 
 def asked_blocks(query: Mapping[str, str]) -> frozenset[str]:
-    """The blocks that a query asks for."""
+    """Return the blocks that a query asks for."""
     if query.get("minimal", "false").lower() != "true":
         return USUAL
     return frozenset(query["include"].split(",")) if "include" in query else frozenset()
@@ -152,7 +152,7 @@ def asked_blocks(query: Mapping[str, str]) -> frozenset[str]:
 def unit(
     company: Invented, *, siren: str | None = None, blocks: Collection[str] = USUAL, siret: str | None = None
 ) -> dict[str, Any]:
-    """The company as API Recherche d'entreprises has it; `siret`: one that was looked up."""
+    """Return the company as API Recherche d'entreprises has it; `siret`: one that was looked up."""
     found = _plain(company, siren or company.siren)
     siege = _siege(company)
     secondary: dict[str, Any] = {

@@ -30,7 +30,7 @@ class Window:
         self.ignored = 0
 
     def take(self) -> float | None:
-        """Seconds until there is room; None: there is."""
+        """Return the seconds until there is room; None: there is."""
         now = self._clock()
         while self._calls and self._calls[0] <= now - self.seconds:
             self._calls.popleft()
@@ -70,13 +70,13 @@ class World:
         """Companies that asked for their data to be withheld, since the sandbox began."""
 
     def company(self, siren: str) -> Invented | None:
-        """The company of a SIREN, as it is by now."""
+        """Return the company of a SIREN, as it is by now."""
         found = invented(siren)
         masked = found is not None and siren in self.masked
         return replace(found, masked=True) if found is not None and masked else found
 
     async def turn(self, service: str, siren: str, scripts: Mapping[str, Script]) -> int:
-        """What this call meets."""
+        """Return the status that this call meets, by the script of its company."""
         script = scripts.get(siren, ((200, 0),))
         number = self._turns[service, siren]
         self._turns[service, siren] += 1
@@ -85,7 +85,7 @@ class World:
         return status
 
     def is_banned(self, service: str) -> bool:
-        """Whether a service answers nobody now."""
+        """Return whether a service answers nobody now."""
         return self.clock() < self._banned_until[service]
 
     def ban(self, service: str, seconds: float) -> None:
@@ -99,10 +99,10 @@ class World:
 
 
 def cut() -> Response:
-    """An answer that the server makes a connection that is reset."""
+    """Make an answer that the server turns into a connection that is reset."""
     return Response(headers={"x-sandbox-fault": "reset"})
 
 
 def after(seconds: float) -> dict[str, str]:
-    """The header Retry-After."""
+    """Return the header Retry-After."""
     return {"Retry-After": str(max(1, round(seconds + 0.499)))}

@@ -66,7 +66,7 @@ class Inpi(Source):
         return Pace(settings.inpi_per_second, settings.inpi_per_day)
 
     async def ask(self, wire: Wire, siren: str, *, probe: bool) -> Reply:  # noqa: ARG002 - any call is one
-        """As `Source.ask`; after a 401 once more, with a new token."""
+        """Ask as `Source.ask`; after a 401 once more, with a new token."""
         token = await self._token(wire, None)
         if isinstance(token, Reply):
             return token
@@ -80,7 +80,7 @@ class Inpi(Source):
         return text(payload, "siren")
 
     def fields(self, payload: Json) -> dict[str, str | None]:
-        """As `Source.fields`; records are incomplete for weeks after a company was made."""
+        """Return the fields as `Source.fields`; records are incomplete for weeks after a company was made."""
         formality = at(payload, "formality")
         content = at(formality, "content")
         person = _person(content)
@@ -134,7 +134,7 @@ class Inpi(Source):
         return await wire.get(self.api, url, {"Authorization": f"Bearer {token}"})
 
     async def _token(self, wire: Wire, refused: str | None) -> str | Reply:
-        """A token that was not refused, or why there is none."""
+        """Return a token that was not refused, or why there is none."""
         waits = wire.settings.timeout_ms / 1000
         while True:
             async with wire.lend() as conn:
@@ -183,7 +183,7 @@ def _login_of(settings: InpiSettings) -> dict[str, Any]:
 
 
 def life_of(token: str, now: float) -> float:
-    """Seconds that a token is good for: by its own `exp`, else fifty minutes."""
+    """Return the seconds that a token is good for: by its own `exp`, else fifty minutes."""
     try:
         middle = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))
@@ -193,7 +193,7 @@ def life_of(token: str, now: float) -> float:
 
 
 def _person(content: Json) -> Json:
-    """Exactly one of the three kinds of persons is there."""
+    """Return the one of the three kinds of persons that is there."""
     for name in ("personneMorale", "personnePhysique", "exploitation"):
         if at(content, name):
             return at(content, name)
@@ -209,7 +209,7 @@ def _name(described: Json) -> str | None:
 
 
 def _dotted(code: str | None) -> str | None:
-    """`6201Z` as the nomenclature writes it: `62.01Z`."""
+    """Return `6201Z` as the nomenclature writes it: `62.01Z`."""
     if code is not None and len(code) == NAF_LENGTH and "." not in code:
         return f"{code[:2]}.{code[2:]}"
     return code

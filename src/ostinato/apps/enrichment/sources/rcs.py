@@ -33,7 +33,7 @@ class RcsSettings(Section):
     rcs_recipient: str = setting(
         "", "Its parameter recipient: the SIRET of the public body that asks; without it no call."
     )
-    rcs_per_second: float = setting(4.0, "Calls to it, at most; it allows 250 a minute.", low=0.01, high=100_000)
+    rcs_per_second: float = setting(4.1, "Calls to it, at most; it allows 250 a minute.", low=0.01, high=100_000)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,7 +85,7 @@ class Rcs(Source):
         return (await http.get(url, headers={"Authorization": f"Bearer {settings.rcs_token}"})).status_code
 
     def error_code(self, status: int, code: str | None) -> ErrorCode:
-        """As `Source.error_code`: that the provider behind it was late is said in the body."""
+        """Return the code as `Source.error_code`: that the provider behind it was late is said in the body."""
         late = code == PROVIDER_TIMEOUT
         return ErrorCode.TIMEOUT if late else super().error_code(status, code)
 

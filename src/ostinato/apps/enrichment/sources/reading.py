@@ -15,7 +15,7 @@ Director = dict[str, str | None]
 
 
 def at(value: Json, *path: str | int) -> Json:
-    """What is at a place; None where the way ends before."""
+    """Return what is at a place; None where the way ends before."""
     for part in path:
         if isinstance(part, int):
             value = value[part] if isinstance(value, list) and len(value) > part else None
@@ -25,23 +25,23 @@ def at(value: Json, *path: str | int) -> Json:
 
 
 def listed(value: Json, *path: str | int) -> list[Json]:
-    """The list at a place, empty where there is none."""
+    """Return the list at a place, empty where there is none."""
     found = at(value, *path)
     return found if isinstance(found, list) else []
 
 
 def text(value: Json, *path: str | int) -> str | None:
-    """The text at a place, None where there is none."""
+    """Return the text at a place, None where there is none."""
     found = at(value, *path)
     return found.strip() or None if isinstance(found, str) else None
 
 
 def words(parts: Iterable[Json]) -> str | None:
-    """Those of some texts that are there, as one."""
+    """Join those of some texts that are there."""
     return " ".join(part for part in parts if isinstance(part, str) and part) or None
 
 
 def director(name: str | None, role: str | None, kind: str, siren: str | None = None) -> Director:
-    """Of a person no more than the name and the role; births and homes stay in the documents."""
+    """Keep of a person no more than the name and the role; births and homes stay in the documents."""
     shown = None if name is None or MASK in name else name
     return {"nom": shown, "qualite": role, "type_dirigeant": kind, "siren": siren}

@@ -85,7 +85,7 @@ class Search(Source):
         return text(payload, "results", 0, "statut_diffusion") == PARTIAL
 
     def asks_more(self, settings: SearchSettings) -> bool:
-        """As `Source.asks_more`: directors are personal data, and fetched where that is wanted."""
+        """Ask for more where it is wanted (`Source.asks_more`): directors are personal data."""
         return settings.search_directors
 
     async def ask_more(self, wire: Wire, siren: str) -> Reply:

@@ -48,30 +48,30 @@ class Source(Protocol):
     """Whether it keeps the register itself; its directors are named before those of an index."""
 
     def pace(self, settings: "EnrichmentSettings") -> Pace:
-        """How often it may be called."""
+        """Return how often it may be called."""
 
     async def ask(self, wire: Wire, siren: str, *, probe: bool) -> Reply:
         """Call it about a company; `probe`: it was paused, and this is the first call since."""
 
     def about(self, payload: Json) -> str | None:
-        """The SIREN that an answer is about; None: about none."""
+        """Return the SIREN that an answer is about; None: about none."""
 
     def fields(self, payload: Json) -> dict[str, str | None]:
-        """What an answer says, as the fields of ours."""
+        """Return what an answer says, as the fields of ours."""
 
     def directors(self, payload: Json) -> Iterator[Director]:
-        """The directors that an answer names."""
+        """Yield the directors that an answer names."""
 
     def withholds(self, payload: Json) -> bool:  # noqa: ARG002 - most have no word for it
-        """Whether an answer says that the company's data is not for everybody."""
+        """Return whether an answer says that the company's data is not for everybody."""
         return False
 
     def error_code(self, status: int, code: str | None) -> ErrorCode:  # noqa: ARG002 - some look at it
-        """The canonical code of an HTTP status that is no success, and of a code in the body."""
+        """Return the canonical code of an HTTP status that is no success, and of a code in the body."""
         return error_of_status(status, self.codes)
 
     def asks_more(self, settings: "EnrichmentSettings") -> bool:  # noqa: ARG002 - most do not
-        """Whether a second call asks for more."""
+        """Return whether a second call asks for more."""
         return False
 
     async def ask_more(self, wire: Wire, siren: str) -> Reply:
@@ -79,15 +79,15 @@ class Source(Protocol):
         return await self.ask(wire, siren, probe=False)
 
     def more(self, payload: Json) -> More | None:  # noqa: ARG002 - as above
-        """What the answer of the second call adds to the first one; None: nothing."""
+        """Return what the answer of the second call adds to the first one; None: nothing."""
         return None
 
     def missing(self, settings: "EnrichmentSettings") -> str | None:
-        """What it lacks to be called at all; None: nothing."""
+        """Return what it lacks to be called at all; None: nothing."""
         if all(getattr(settings, name) for name in self.credentials):
             return None
         return f"{' or '.join(self.credentials)} is not set"
 
     async def try_credentials(self, http: httpx.AsyncClient, settings: "EnrichmentSettings") -> int | None:  # noqa: ARG002
-        """The status of a call that needs the credentials and costs nothing; None: it needs none."""
+        """Return the status of a call that needs the credentials and costs nothing; None: it needs none."""
         return None

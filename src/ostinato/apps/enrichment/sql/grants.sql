@@ -1,6 +1,6 @@
 -- Who may do what. Tenants add and read their requests, and read of companies what their requests speak of; runs are
 -- the workers'.
-grant usage on schema enrichment to ostinato_worker, ostinato_tenant;
+grant usage on schema enrichment to ostinato_worker, ostinato_tenant, ostinato_api;
 revoke all on all tables in schema enrichment from ostinato_worker, ostinato_tenant;
 revoke execute on all functions in schema enrichment from public, ostinato_worker, ostinato_tenant, ostinato_api;
 
@@ -56,3 +56,7 @@ grant select, update on enrichment.establishment to ostinato_worker;
 grant delete on enrichment.company_field_provenance to ostinato_worker;
 grant execute on function enrichment.open_establishment to ostinato_tenant;
 grant execute on function enrichment.check_establishments to ostinato_worker;
+
+-- Whole requests say as whom they act: no tenant's session has them.
+grant execute on function enrichment.ask_known_as, enrichment.show_request_as to ostinato_api, ostinato_worker;
+grant execute on function enrichment.utc, enrichment.show_view, enrichment.is_known to ostinato_tenant;

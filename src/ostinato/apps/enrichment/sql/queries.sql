@@ -47,10 +47,9 @@ cross join lateral (
 ) f
 where r.id = %(request_id)s;
 
--- name: show_provenance
--- Who said what about a company, and when.
-select p.field, p.source_api, p.observed_at from enrichment.company_field_provenance p
-where p.company_siren = %(siren)s order by p.field;
+-- name: show_view
+-- A request and what is known of its company, as the routes show them.
+select enrichment.show_view(%(request_id)s, %(field_days)s);
 
 -- name: show_documents
 -- The documents of a company without their content, newest first.

@@ -29,14 +29,14 @@ _LONGEST_LOCAL: Final = 64
 
 
 def normalised(channel: Channel, raw: str, *, region: str = "FR", validation: Validation = "valid") -> str:
-    """A recipient as it is stored; raises `InvalidInput` without repeating what was given."""
+    """Return a recipient as it is stored; raises `InvalidInput` without repeating what was given."""
     if channel is Channel.EMAIL:
         return to_email(raw)
     return to_number(raw, region, validation)
 
 
 def alike(channel: Channel, raw: str, region: str) -> str:
-    """A recipient as two requests are compared by it: in E.164 if it can be read, never refused."""
+    """Return a recipient as two requests are compared by it: in E.164 if it can be read, never refused."""
     if channel is Channel.EMAIL:
         name, _, host = raw.strip().rpartition("@")
         return f"{name}@{host.lower()}"
@@ -48,7 +48,7 @@ def alike(channel: Channel, raw: str, region: str) -> str:
 
 
 def to_sender(channel: Channel, raw: str, region: str) -> str:
-    """What a message is sent from: a mail address, or by SMS a number, a short one, a name.
+    """Return what a message is sent from: a mail address, or by SMS a number, a short one, a name.
 
     A Messaging Service of Twilio is one too. WhatsApp has a phone_number_id, which becomes part of
     an address: digits, and nothing else.
@@ -82,7 +82,7 @@ def to_sender(channel: Channel, raw: str, region: str) -> str:
 
 
 def to_number(raw: str, region: str, validation: Validation = "valid") -> str:
-    """A telephone number in E.164."""
+    """Return a telephone number in E.164."""
     try:
         number = phonenumbers.parse(raw, region)
     except NumberParseException as error:
@@ -90,7 +90,7 @@ def to_number(raw: str, region: str, validation: Validation = "valid") -> str:
     if not phonenumbers.is_possible_number(number):
         raise _refused("no number of that country has this length")
     kind = phonenumbers.number_type(number)
-    if validation == "valid" and not phonenumbers.is_valid_number(number):
+    if validation == "valid" and kind == PhoneNumberType.UNKNOWN:  # what is_valid_number asks, once more
         raise _refused("no such number is assigned in that country")
     allowed = (*_MOBILE, PhoneNumberType.UNKNOWN) if validation == "possible" else _MOBILE
     if kind not in allowed:
@@ -99,7 +99,7 @@ def to_number(raw: str, region: str, validation: Validation = "valid") -> str:
 
 
 def to_email(raw: str) -> str:
-    """A mail address; its host in lower case, because hosts have no case."""
+    """Return a mail address; its host in lower case, because hosts have no case."""
     found = _EMAIL.fullmatch(unicodedata.normalize("NFKC", raw).strip())
     if found is None or len(found[0]) > _LONGEST_EMAIL or len(found["local"]) > _LONGEST_LOCAL:
         raise InvalidInput("the recipient is no mail address", hint="Write it as name@example.org.", field="to")

@@ -33,7 +33,7 @@ def check(parts: Sequence[Mapping[str, Any]], variables: Sequence[Mapping[str, A
 
 
 def media_fault(value: object) -> str | None:
-    """What is wrong with the value of a media variable: {"link": "https://…", "filename": "…"}."""
+    """Return what is wrong with the value of a media variable: {"link": "https://…", "filename": "…"}."""
     if not isinstance(value, Mapping) or not {"link"} <= value.keys() <= {"link", "filename"}:
         return "is not a link with a file name"
     link, name = value["link"], value.get("filename", "")
@@ -51,7 +51,7 @@ def media_fault(value: object) -> str | None:
 
 
 def of(template: Template, values: Iterable[tuple[str, Any]], body: set[str]) -> list[dict[str, Any]]:
-    """The components of a request: header, body, buttons. `body` are the variables of its text."""
+    """Return the components of a request: header, body, buttons. `body` are the variables of its text."""
     named = dict(values)
     by_name = template.parameter_format == "NAMED"
 

@@ -29,7 +29,7 @@ def check(new: NewMessage, template: Template | None, purpose: Purpose, settings
 
 
 def filled(channel: Channel, template: Template, variables: Mapping[str, Any]) -> str:
-    """The text of a template; raises `TemplateRefused` if the channel cannot carry it."""
+    """Return the text of a template; raises `TemplateRefused` if the channel cannot carry it."""
     values = texts.parameters(template, variables)
     shown = [part for part in template.components if part.get("format") in MEDIA]
     if shown and channel is not Channel.WHATSAPP:
@@ -60,7 +60,7 @@ def _check_link(channel: Channel, template: Template, settings: OutboundSettings
 
 
 def _check_fallback(new: NewMessage, template: Template | None) -> None:
-    """Nobody is there to hear it when the other channel is tried."""
+    """Refuse a fallback without an address that its channel can use."""
     other = new.fallback or {}
     by_mail = other.get("channel") == Channel.EMAIL
     if not other.get("to") and by_mail is not (new.channel is Channel.EMAIL):

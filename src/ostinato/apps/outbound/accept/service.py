@@ -1,59 +1,54 @@
-"""Accepts messages: each in one transaction, the caller's, and once for each key."""
+"""Accepts messages, once for each key: planned here, judged and written by one SQL function (`accepting.sql`)."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, timedelta
-from typing import Any, Final
-from uuid import uuid4
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
-from ostinato import database, idempotency, tenants
-from ostinato.apps.outbound import events, rules, store
-from ostinato.apps.outbound.accept import address, contents, texts
+from psycopg.types.json import Jsonb
+
+from ostinato import idempotency, jobs, tenants
+from ostinato.apps.outbound import rules, store
+from ostinato.apps.outbound.accept import plans
+from ostinato.apps.outbound.accept.memory import Memory
+from ostinato.apps.outbound.accept.plans import Plan
 from ostinato.apps.outbound.consent import suppressions
-from ostinato.apps.outbound.errors import SenderUnproven, TemplateRefused, WindowClosed
-from ostinato.apps.outbound.model import (
-    Category,
-    Channel,
-    Consent,
-    Message,
-    NewMessage,
-    Organisation,
-    Purpose,
-    Sender,
-    Status,
-    Template,
-)
+from ostinato.apps.outbound.errors import SenderUnproven, WindowClosed
+from ostinato.apps.outbound.model import RATES, Channel, NewMessage, Organisation, Purpose, Status
 from ostinato.apps.outbound.send import moves
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
-from ostinato.errors import IdempotencyConflict, InvalidInput
-from ostinato.idempotency import Declaration
+from ostinato.errors import IdempotencyConflict, InvalidInput, OstinatoError
 
-ASKED: Final = Declaration(
-    include=(
-        *("channel", "to", "subject_id", "dossier_id", "template_code", "subject", "language"),
-        *("purpose", "urgent", "sender_id", "variables", "text", "fallback_template", "fallback"),
-        *("meta", "send_at"),
-    )
-)
-"""What two requests with one key are compared by: what was asked, not what came of it."""
-HASH_DIGITS: Final = 32
+if TYPE_CHECKING:
+    from ostinato.web import Caller
+
 LATEST: Final = timedelta(days=366)
 KEPT: Final = (
     *("idempotency_key", "dossier_id", "subject_id", "channel", "template_code", "subject"),
-    *("urgent", "entity_type", "entity_id", "logical_event_id", "recipient_ref", "fallback_of"),
+    *("urgent", "sender_id", "entity_type", "entity_id", "logical_event_id", "recipient_ref", "fallback_of"),
     *("inbound_id", "not_after", "send_at"),
 )
 """What is stored of a request as it was asked."""
+LIMITS: Final = {
+    "latest_seconds": LATEST.total_seconds(),
+    "window_seconds": (rules.WINDOW - rules.WINDOW_MARGIN).total_seconds(),
+    "rates": {str(channel): rate for channel, rate in RATES.items()},
+    "language": Organisation().language,
+}
+"""The numbers of the rules that the database judges by."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """It is queued, or was before."""
 
-    message: Message
+    id: UUID
+    status: Status
     is_new: bool
+    cancel_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,57 +60,47 @@ class Blocked:
     purpose: Purpose
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a request comes down to."""
-
-    to: str
-    language: str
-    purpose: Purpose
-    sender: Sender
-    payload: dict[str, Any]
+Item = dict[str, Any]
+Ask = Callable[[list[Item], Mapping[str, Any] | None], Awaitable[tuple[list[Item], Mapping[str, Any] | None]]]
+"""Asks the database to accept: what came of each, or what is there instead of what was seen."""
 
 
 async def accept(
     conn: Connection, tenant_id: str, actor: str, new: NewMessage, settings: OutboundSettings, *, lenient: bool = False
 ) -> Accepted | Blocked:
-    """Queue a message, once for each key.
+    """Queue a message, once for each key, in the transaction of a connection.
 
     The key is looked up before anything is judged: what was accepted once is the same message, even
     if it could not be accepted now. `lenient` is for timers of our own: the same key with another
     payload is the message of before.
     """
-    chosen = await store.organisation(conn, tenant_id)
-    key = {"tenant_id": tenant_id, "idempotency_key": new.idempotency_key, "fields": _fingerprint(new, chosen)}
-    known = await store.one(conn, "message_by_key", **key)
-    fingerprint = known["sealed"]
-    if known["id"] is not None:
-        return _same(known, fingerprint, lenient=lenient)
-    plan = await _plan(conn, tenant_id, new, chosen, settings)
-    refusal = await _refusal(conn, tenant_id, new, plan, settings)
-    if refusal is not None:
-        await _note_refusal(conn, tenant_id, actor, new, refusal=refusal, purpose=plan.purpose)
-        return Blocked(refusal, new.channel, plan.purpose)
-    made = await queue(conn, tenant_id, actor, new, plan, fingerprint=fingerprint)
-    if made is None:  # another transaction had the same key, and has committed
-        known = await store.one(conn, "message_by_key", **key)
-        return _same(known, fingerprint, lenient=lenient)
+    (made,) = await _accepted(_on(conn, tenant_id, actor), tenant_id, [new], settings, Memory(), lenient=lenient)
+    if isinstance(made, OstinatoError):
+        raise made
     return made
 
 
-async def queue(
-    conn: Connection, tenant_id: str, actor: str, new: NewMessage, plan: Plan, *, fingerprint: Mapping[str, str]
-) -> Accepted | None:
-    """Write a message, its job, its traces and its event; None: its key is taken."""
-    row = await store.first(conn, "add_message", **_columns(tenant_id, new, plan, fingerprint))
-    if row is None:
-        return None
-    message = store.made(Message, row)
-    lanes = rules.lanes(plan.sender.channel, plan.sender.rate)
-    await moves.enqueue_send(conn, message, run_at=new.send_at, lanes=lanes)
-    await store.note_message(conn, message, "NOTIFICATION_CREATED", actor, status=Status.QUEUED, note=new.template_code)
-    await events.emit_status(conn, message, Status.QUEUED)
-    return Accepted(message, is_new=True)
+async def accept_for(
+    caller: "Caller", news: Sequence[NewMessage], memory: Memory
+) -> list[Accepted | Blocked | OstinatoError]:
+    """Queue messages for a caller of the API, each by itself, in one round trip and one commit."""
+
+    async def ask(asked: list[Item], seen: Mapping[str, Any] | None) -> tuple[list[Item], Mapping[str, Any] | None]:
+        ((results, facts, _),) = await caller.call(
+            "outbound.accept_messages_as",
+            actor=caller.subject,
+            asked=Jsonb(asked),
+            seen=None if seen is None else Jsonb(seen),
+            limits=Jsonb(LIMITS),
+        )
+        return results or [], facts
+
+    return await _accepted(ask, caller.tenant_id, news, caller.settings(OutboundSettings), memory)
+
+
+async def answer(conn: Connection, tenant_id: str, actor: str, new: NewMessage, plan: Plan) -> None:
+    """Queue what answers a word that somebody wrote, once for each; it needs no consent."""
+    await _on(conn, tenant_id, actor)([_item(0, new, {}, plan, [])], None)
 
 
 async def withdraw(conn: Connection, tenant_id: str, entity: tuple[str, str], *, reason: str, actor: str) -> None:
@@ -127,156 +112,142 @@ async def withdraw(conn: Connection, tenant_id: str, entity: tuple[str, str], *,
         await moves.cancel(conn, tenant_id, row["id"], reason, actor)
 
 
-async def _note_refusal(
-    conn: Connection, tenant_id: str, actor: str, new: NewMessage, *, refusal: str, purpose: Purpose
-) -> None:
-    """Leave the traces of a request that policy refuses."""
-    await store.note_audit(
-        conn,
-        tenant_id,
-        "BLOCKED_BY_POLICY",
-        actor,
-        dossier_id=new.dossier_id,
-        subject_id=new.subject_id,
-        details={
-            "reason": refusal,
-            "channel": new.channel,
-            "purpose": purpose,
-            "template_code": new.template_code,
-            "idempotency_key": new.idempotency_key,
-        },
-        status="BLOCKED",
-        channel=new.channel,
-        template_code=new.template_code,
-        note=refusal,
-    )
+def _on(conn: Connection, tenant_id: str, actor: str) -> Ask:
+    """Ask in the transaction of a connection."""
 
-
-def _fingerprint(new: NewMessage, chosen: Organisation) -> str:
-    """Fingerprint a request, field by field, as the engine does for its own keys.
-
-    What is stored of it is sealed by `outbound.sealed`: all numbers of a country are hashed in minutes.
-    """
-    asked = {name: getattr(new, name) for name in ASKED.include or ()}
-    asked["send_at"] = None if new.send_at is None else new.send_at.astimezone(UTC).isoformat()
-    asked["to"] = address.alike(new.channel, new.to, chosen.region)
-    found = ASKED.fingerprint(asked).fields
-    return json.dumps({name: value[:HASH_DIGITS] for name, value in found.items()})
-
-
-async def _plan(
-    conn: Connection, tenant_id: str, new: NewMessage, chosen: Organisation, settings: OutboundSettings
-) -> Plan:
-    to = address.normalised(new.channel, new.to, region=chosen.region, validation=settings.validation)
-    language = new.language or chosen.language
-    place = {"tenant_id": tenant_id, "language": language}
-    template, text = await _template(conn, new.channel, new.template_code, new.variables, **place)
-    used, other = [template], new.fallback_template
-    if other is not None:
-        values = other.get("variables") or {}
-        used.append((await _template(conn, new.channel, str(other["code"]), values, **place))[0])
-    purpose = _purpose([each for each in used if each is not None], new.purpose)
-    contents.check(new, template, purpose, settings)
-    if new.send_at is not None and new.send_at > await database.now(conn) + LATEST:
-        raise InvalidInput("sendAt is more than a year away", hint="Ask for it later.", field="sendAt")
-    row = await store.first(conn, "sender_for", tenant_id=tenant_id, channel=new.channel, id=new.sender_id)
-    if row is None:
-        raise InvalidInput(
-            f"there is no sender for {new.channel}",
-            hint="Add one: PUT /api/v1/outbound/senders.",
-            channel=new.channel.value,
+    async def ask(asked: list[Item], seen: Mapping[str, Any] | None) -> tuple[list[Item], Mapping[str, Any] | None]:
+        found = await store.one(
+            conn,
+            "accept_messages",
+            tenant_id=tenant_id,
+            actor=actor,
+            asked=Jsonb(asked),
+            seen=None if seen is None else Jsonb(seen),
+            limits=Jsonb(LIMITS),
+            correlation_id=tenants.current_correlation(),
         )
-    if not row["usable"]:
-        raise SenderUnproven(
-            f"nothing is sent by sender {row['id']}: it is not proven to be yours, or has no account",
-            sender_id=row["id"],
-        )
-    payload: dict[str, Any] = {
-        "variables": dict(new.variables),
-        "text": new.text,
-        "fallback_template": None if other is None else dict(other),
-        "fallback": None if new.fallback is None else dict(new.fallback),
-        "meta": dict(new.meta),
-    }
-    if new.channel is Channel.SMS:
-        payload["segments"] = texts.segments(new.text or text)
-    return Plan(to, language, purpose, store.made(Sender, row), payload)
+        jobs.wake_after_commit(*(found["queues"] or ()))
+        return found["results"] or [], found["facts"]
+
+    return ask
 
 
-def _purpose(templates: Sequence[Template], asked: Purpose | None) -> Purpose:
-    """What a message is for; refuses one whose template is for marketing, and which says less."""
-    found = rules.purpose_of([each.category for each in templates], asked)
-    if found is None:
-        codes = [each.code for each in templates if each.category is Category.MARKETING]
-        raise TemplateRefused(
-            f"template {codes[0]} is MARKETING, and the message says {asked}",
-            hint="Leave purpose out: the category of the template decides, and marketing needs its own consent.",
-            template_code=codes[0],
-            purpose=str(asked),
-        )
-    return found
+async def _accepted(
+    ask: Ask,
+    tenant_id: str,
+    news: Sequence[NewMessage],
+    settings: OutboundSettings,
+    memory: Memory,
+    *,
+    lenient: bool = False,
+) -> list[Accepted | Blocked | OstinatoError]:
+    """Accept by what is remembered, or else by what the database says is there."""
+    seen, is_known = memory.seen(tenant_id, news)
+    tried = _tried(tenant_id, news, memory, settings) if is_known else []
+    results, facts = await ask([each.item for each in tried], seen)
+    if facts is not None:
+        memory.note(tenant_id, facts)
+        tried = _tried(tenant_id, news, memory, settings)
+        results, _ = await ask([each.item for each in tried], None)
+    first: dict[str, Accepted | Blocked | OstinatoError] = {}
+    made = []
+    for new, each, found in zip(news, tried, results, strict=True):
+        if found["outcome"] == "known" and found["sealed"] is None:
+            outcome = first[new.idempotency_key]  # the first of this key was refused just now: so is this one
+        else:
+            outcome = _outcome(new, each, found, lenient=lenient)
+        first.setdefault(new.idempotency_key, outcome)
+        made.append(outcome)
+    return made
 
 
-async def _template(
-    conn: Connection, channel: Channel, code: str | None, variables: Mapping[str, Any], *, tenant_id: str, language: str
-) -> tuple[Template | None, str]:
-    """A template that can be used for a message, and its text with the variables in it."""
-    if code is None:
-        return None, ""
-    row = await store.first(conn, "template", tenant_id=tenant_id, template_code=code, language=language)
-    template = None if row is None else store.template_from(row)
-    if template is None or not template.is_usable:
-        raise TemplateRefused(
-            f"there is no active template {code} in {language}", template_code=code, language=language
-        )
-    return template, contents.filled(channel, template, variables)
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A message as the database is asked to accept it; or what is wrong with it, if its key is new."""
+
+    item: Item
+    plan: Plan | None
+    error: OstinatoError | None
 
 
-async def _refusal(
-    conn: Connection, tenant_id: str, new: NewMessage, plan: Plan, settings: OutboundSettings
-) -> str | None:
-    """Why policy refuses it. Raises `WindowClosed`, which is no matter of consent."""
-    row = await store.first(
-        conn,
-        "consent",
-        tenant_id=tenant_id,
-        subject_id=new.subject_id,
-        channel=new.channel,
-        purpose=plan.purpose,
-        address_macs=suppressions.macs(settings, tenant_id, new.channel, plan.to),
-    )
-    now = await database.now(conn)
-    consent = None if row is None else store.made(Consent, row)
-    suppressed = row is not None and row["suppressed"]
-    refusal = rules.consent_refusal(consent, plan.to, now, suppressed=suppressed)
-    free = new.channel is Channel.WHATSAPP and new.text is not None
-    if refusal is None and free and new.fallback_template is None:
-        last = await store.first(conn, "last_inbound", tenant_id=tenant_id, sender_id=plan.sender.id, address=plan.to)
-        if not rules.window_is_open(None if last is None else last["received_at"], now):
-            raise WindowClosed("nobody wrote from this number within the last 24 hours")
-    return refusal
+def _tried(tenant_id: str, news: Sequence[NewMessage], memory: Memory, settings: OutboundSettings) -> list[_Tried]:
+    chosen = memory.organisation(tenant_id)
+    assert chosen is not None  # noqa: S101 - it is known, or was noted just now
+    return [_try(n, new, tenant_id, chosen, memory, settings) for n, new in enumerate(news)]
 
 
-def _columns(tenant_id: str, new: NewMessage, plan: Plan, fingerprint: Mapping[str, str]) -> dict[str, Any]:
-    asked = {name: getattr(new, name) for name in KEPT}
-    planned = {"purpose": plan.purpose, "to_address": plan.to, "language": plan.language}
-    return {
-        **asked,
-        **planned,
-        "tenant_id": tenant_id,
-        "id": uuid4(),
+def _try(  # noqa: PLR0917 - which message, and all that it is planned by
+    n: int, new: NewMessage, tenant_id: str, chosen: Organisation, memory: Memory, settings: OutboundSettings
+) -> _Tried:
+    plan, error, macs = None, None, []
+    try:
+        plan = plans.planned(new, tenant_id, chosen, memory, settings)
+        macs = suppressions.macs(settings, tenant_id, new.channel, plan.to)
+    except OstinatoError as found:
+        error = found
+    return _Tried(_item(n, new, plans.fingerprint(new, chosen, plan), plan, macs), plan, error)
+
+
+def _item(n: int, new: NewMessage, fields: Mapping[str, str], plan: Plan | None, macs: Sequence[bytes]) -> Item:
+    """Make what the database is asked of a message."""
+    made: Item = {"n": n, "idempotency_key": new.idempotency_key, "fields": fields, "planned": plan is not None}
+    if plan is None:
+        return made
+    for name in KEPT:
+        value = getattr(new, name)
+        made[name] = str(value) if isinstance(value, datetime | UUID) else value
+    free = new.channel is Channel.WHATSAPP and new.text is not None and new.inbound_id is None
+    return made | {
+        "purpose": plan.purpose,
+        "to_address": plan.to,
+        "language": plan.language,
         "payload": plan.payload,
-        "fingerprint": json.dumps(fingerprint),
-        "sender_id": plan.sender.id,
-        "correlation_id": tenants.current_correlation(),
+        "address_macs": [code.hex() for code in macs],
+        "needs_window": free and new.fallback_template is None,
     }
 
 
-def _same(row: store.Row, fingerprint: Mapping[str, str], *, lenient: bool) -> Accepted:
-    """Return the message of a key that was used before; raises `IdempotencyConflict`."""
-    if not row["to_address"]:  # its person was erased: nothing is left to compare, and nothing is sent again
-        return Accepted(store.made(Message, row), is_new=False)
-    before, now = json.loads(row["fingerprint"]), dict(fingerprint)
+def _outcome(new: NewMessage, tried: _Tried, found: Item, *, lenient: bool) -> Accepted | Blocked | OstinatoError:
+    """Say what came of a message."""
+    match found["outcome"]:
+        case "known":
+            return _same(found, lenient=lenient)
+        case "new":
+            return Accepted(UUID(found["id"]), Status.QUEUED, is_new=True)
+        case "refused" if tried.plan is not None:
+            return Blocked(found["reason"], new.channel, tried.plan.purpose)
+        case "unread" if tried.error is not None:
+            return tried.error
+        case outcome:
+            return _unsendable(new, outcome, found["sender_id"])
+
+
+def _unsendable(new: NewMessage, outcome: str, sender_id: int | None) -> OstinatoError:
+    """Say why a message cannot be sent, which is no matter of consent."""
+    match outcome:
+        case "late":
+            return InvalidInput("sendAt is more than a year away", hint="Ask for it later.", field="sendAt")
+        case "no_sender":
+            return InvalidInput(
+                f"there is no sender for {new.channel}",
+                hint="Add one: PUT /api/v1/outbound/senders.",
+                channel=new.channel.value,
+            )
+        case "unproven":
+            return SenderUnproven(
+                f"nothing is sent by sender {sender_id}: it is not proven to be yours, or has no account",
+                sender_id=sender_id,
+            )
+        case _:
+            return WindowClosed("nobody wrote from this number within the last 24 hours")
+
+
+def _same(found: Item, *, lenient: bool) -> Accepted | IdempotencyConflict:
+    """Return the message of a key that was used before, or the conflict."""
+    same = Accepted(UUID(found["id"]), Status(found["status"]), is_new=False, cancel_reason=found["cancel_reason"])
+    if found["erased"]:  # its person was erased: nothing is left to compare, and nothing is sent again
+        return same
+    before, now = json.loads(found["fingerprint"]), dict(found["sealed"])
     if "sender_id" not in before:  # of an earlier release, which compared what came of them
         for name in ("language", "purpose", "sender_id"):
             before.pop(name, None)
@@ -285,9 +256,7 @@ def _same(row: store.Row, fingerprint: Mapping[str, str], *, lenient: bool) -> A
         now.pop("send_at", None)
     fields = idempotency.differing(before, now)
     if fields and not lenient:
-        raise IdempotencyConflict(
-            f"the key was used for another message: {', '.join(fields)} differ",
-            fields=fields,
-            message_id=str(row["id"]),
+        return IdempotencyConflict(
+            f"the key was used for another message: {', '.join(fields)} differ", fields=fields, message_id=found["id"]
         )
-    return Accepted(store.made(Message, row), is_new=False)
+    return same

@@ -29,12 +29,12 @@ UNSUBSCRIBE: Final = "unsubscribe_url"
 
 
 def used_in(text: str | None) -> set[str]:
-    """The variables of a text."""
+    """Return the variables of a text."""
     return set(_PLACE.findall(text or ""))
 
 
 def longest(channel: Channel, *, template: bool) -> int:
-    """How long a text may be."""
+    """Return how long a text may be."""
     most = LONGEST[channel]
     return min(most, LONGEST_TEMPLATE) if template and channel is Channel.WHATSAPP else most
 
@@ -69,7 +69,7 @@ def check_declared(
 
 
 def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The values of a template's variables in their order; raises `TemplateRefused`.
+    """Return the values of a template's variables in their order; raises `TemplateRefused`.
 
     WhatsApp refuses line ends, tabs and more than four spaces in a row; here they are refused
     before anything is stored.
@@ -108,18 +108,18 @@ def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str,
 
 
 def filled_in(text: str, values: Iterable[tuple[str, Any]]) -> str:
-    """A text with its variables in their places."""
+    """Return a text with its variables in their places."""
     named = dict(values)
     return _PLACE.sub(lambda found: str(named.get(found[1], "")), text)
 
 
 def filled_in_html(text: str, values: Iterable[tuple[str, Any]]) -> str:
-    """The same of HTML: a value is text, whatever is in it."""
+    """Return HTML with its variables in their places: a value is text, whatever is in it."""
     return filled_in(text, [(name, html.escape(str(value))) for name, value in values])
 
 
 def segments(text: str) -> int:
-    """How many parts an SMS has: 160 letters of GSM-7, or 70 if one letter is not among them."""
+    """Return how many parts an SMS has: 160 letters of GSM-7, or 70 if one letter is not among them."""
     if all(letter in _GSM or letter in _GSM_TWICE for letter in text):
         length = sum(2 if letter in _GSM_TWICE else 1 for letter in text)
         one, part = _GSM_ONE, _GSM_PART

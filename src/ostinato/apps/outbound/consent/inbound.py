@@ -23,7 +23,7 @@ log = get_logger("outbound")
 
 
 async def came_in(conn: Connection, line: InboundLine, settings: OutboundSettings, only: str | None = None) -> int:
-    """An inbound message: it opens the window, and may end or restore consent."""
+    """Take an inbound message: it opens the window, and may end or restore consent."""
     sender = await _sender_of(conn, line.provider, line.provider_keys, only)
     if sender is None:
         log.info("inbound_of_nobody", provider=line.provider)
@@ -102,7 +102,7 @@ async def _restore(conn: Connection, place: Place, ended: Ended, settings: Outbo
 
 
 async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSettings, only: str | None = None) -> int:
-    """The provider passes on that somebody wants no marketing, or wants it again."""
+    """Note that somebody wants no marketing, or wants it again, as the provider passes it on."""
     sender = await _sender_of(conn, line.provider, (line.provider_key,), only)
     if sender is None:
         return 0
@@ -124,7 +124,7 @@ async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSett
 async def unsubscribed(
     conn: Connection, line: UnsubscribeLine, settings: OutboundSettings, only: str | None = None
 ) -> int:
-    """Somebody wrote to the address in List-Unsubscribe."""
+    """End the consent of somebody who wrote to the address in List-Unsubscribe."""
     proof = {"list_unsubscribe": "mailto"}
     source = ConsentSource.EMAIL_LINK
     return int(await consents.unsubscribe(conn, line.consent_id, source, proof, settings, only))
@@ -148,7 +148,7 @@ async def tenants_of(conn: Connection, words: Sequence[Word], only: str | None) 
 
 
 def _named(word: Word) -> Sequence[str | UUID]:
-    """What a word names its tenant by: the first that is somebody's."""
+    """Return what a word names its tenant by: the first that is somebody's."""
     match word:
         case InboundLine():
             return word.provider_keys
@@ -168,7 +168,7 @@ async def is_new(
 
 
 async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...], only: str | None) -> Row | None:
-    """Which of our senders it was for; with `only`, of that tenant's, whose account signed it."""
+    """Return which of our senders it was for; with `only`, of that tenant's, whose account signed it."""
     for key in keys:
         row = await store.first(conn, "sender_of_provider", provider=provider, provider_key=key, only=only)
         if row is not None:
@@ -177,7 +177,7 @@ async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...], onl
 
 
 async def _address_of(conn: Connection, sender: Row, from_address: str) -> str:
-    """The number that we write to, of somebody whom WhatsApp knows by another."""
+    """Return the number that we write to, of somebody whom WhatsApp knows by another."""
     row = await store.first(
         conn, "address_of_wa_id", tenant_id=sender["tenant_id"], sender_id=sender["id"], wa_id=from_address
     )

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.accept import service
-from ostinato.apps.outbound.accept.service import Plan
+from ostinato.apps.outbound.accept.plans import Plan
 from ostinato.apps.outbound.consent.words import Asked
-from ostinato.apps.outbound.model import Channel, NewMessage, Organisation, Purpose, Sender
+from ostinato.apps.outbound.model import Channel, NewMessage, Organisation, Purpose
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
@@ -40,7 +40,6 @@ async def answer(conn: Connection, tenant_id: str, asked: Question, wish: Asked,
     if provider.confirms(settings):
         return
     channel = provider.channel
-    row = await store.one(conn, "sender_for", tenant_id=tenant_id, channel=channel, id=asked.sender_id)
     new = NewMessage(
         idempotency_key=f"reply:{asked.provider}:{asked.inbound_id}",
         subject_id=await _subject_of(conn, tenant_id, channel, asked),
@@ -48,17 +47,14 @@ async def answer(conn: Connection, tenant_id: str, asked: Question, wish: Asked,
         to=asked.address,
         text=text,
         urgent=True,
+        sender_id=asked.sender_id,
         inbound_id=asked.inbound_id,
         not_after=asked.at + rules.REPLY_WITHIN,
     )
     plan = Plan(
-        asked.address,
-        chosen.language,
-        Purpose.TRANSACTIONAL,
-        store.made(Sender, row),
-        {"text": text, "variables": {}, "reply_to": wish.value},
+        asked.address, chosen.language, Purpose.TRANSACTIONAL, {"text": text, "variables": {}, "reply_to": wish.value}
     )
-    await service.queue(conn, tenant_id, ACTOR, new, plan, fingerprint={})
+    await service.answer(conn, tenant_id, ACTOR, new, plan)
 
 
 def _text(wish: Asked, chosen: Organisation) -> str | None:
@@ -72,6 +68,6 @@ def _text(wish: Asked, chosen: Organisation) -> str | None:
 
 
 async def _subject_of(conn: Connection, tenant_id: str, channel: Channel, asked: Question) -> str:
-    """Who is known to be at the address; else the question itself."""
+    """Return who is known to be at the address; else the question itself."""
     row = await store.first(conn, "subject_of_address", tenant_id=tenant_id, channel=channel, address=asked.address)
     return f"inbound:{asked.inbound_id}" if row is None else str(row["subject_id"])

@@ -25,14 +25,14 @@ class Asked(StrEnum):
 
 
 def plain(text: str) -> str:
-    """The text without accents, marks and case, its words apart by one space."""
+    """Return the text without accents, marks and case, its words apart by one space."""
     letters = unicodedata.normalize("NFKD", text)
     bare = "".join(each for each in letters if not unicodedata.combining(each))
     return " ".join(_MARKS.sub(" ", bare.upper()).split())
 
 
 def asked(text: str) -> Asked | None:
-    """What an inbound text asks for: the whole of it is such a word, or its first is STOP."""
+    """Return what an inbound text asks for: the whole of it is such a word, or its first is STOP."""
     words = plain(text)
     joined = words.replace(" ", "")
     if joined in _STOP_ALL:

@@ -16,7 +16,7 @@ from ostinato.schedules import Slot
 
 @APP.on(*EVENTS, name="outbound.coop_notify", queue="outbound_events", start="beginning")
 async def coop_notify(ctx: Context, event: Event[Any]) -> None:
-    """An event of Coop Habitat becomes a message for each recipient."""
+    """Make a message for each recipient of an event of Coop Habitat."""
     settings = ctx.settings(OutboundSettings)
     async with ctx.transaction() as conn:
         payload = dict(vars(event.payload))
@@ -33,7 +33,7 @@ async def coop_step(
     plan_version: int,
     scheduled_for: Slot,  # noqa: ARG001 - the slot says which day it serves; the step says it too
 ) -> Cancel | None:
-    """A timer of a contribution fired: J-3, J-1, J+1 or J+7, unless the organisation has other days."""
+    """Act on a timer of a contribution: J-3, J-1, J+1 or J+7, unless the organisation has other days."""
     settings = ctx.settings(OutboundSettings)
     known = step_named(step)
     if known is None:

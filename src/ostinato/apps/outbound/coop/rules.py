@@ -44,31 +44,31 @@ _NAMED: Final = re.compile(r"(?:REMINDER_J-|LATE_J\+)([1-9][0-9]{0,2})")
 
 
 def step_of(days: int) -> Step:
-    """The message so many days from the due date: a reminder before it, a follow-up after it."""
+    """Return the message so many days from the due date: a reminder before it, a follow-up after it."""
     if days < 0:
         return Step(f"REMINDER_J{days}", days, "EVT_COOP_PAYMENT_REMINDER")
     return Step(f"LATE_J+{days}", days, "EVT_COOP_PAYMENT_LATE")
 
 
 def step_named(name: str) -> Step | None:
-    """The step of a timer; None: there is none of that name."""
+    """Return the step of a timer; None: there is none of that name."""
     found = _NAMED.fullmatch(name)
     return None if found is None else step_of(int(found[1]) * (-1 if name.startswith("R") else 1))
 
 
 def first_late(days: Iterable[int]) -> Step | None:
-    """The step with which a contribution is overdue; None: the organisation follows up on none."""
+    """Return the step with which a contribution is overdue; None: the organisation follows up on none."""
     late = sorted(each for each in days if each > 0)
     return step_of(late[0]) if late else None
 
 
 def local_time(step: Step, due: date, at: time) -> datetime:
-    """When a step is due, on the wall clock: days of the calendar, then the hour."""
+    """Return when a step is due, on the wall clock: days of the calendar, then the hour."""
     return datetime.combine(due + timedelta(days=step.days), at)
 
 
 def logical_id(step: str, due: date, plan_version: int) -> str:
-    """What a message about a contribution is about: another date or version is another message."""
+    """Return what a message about a contribution is about: another date or version is another message."""
     return f"{step}:{due.isoformat()}:v{plan_version}"
 
 
@@ -97,11 +97,11 @@ def _is_open(message: "Message", contribution: Mapping[str, Any] | None) -> bool
 
 
 def amount_text(amount: Decimal, currency: str) -> str:
-    """An amount as French readers know it: 1 250,00 EUR, with spaces that do not break."""
+    """Format an amount as French readers know it: 1 250,00 EUR, with spaces that do not break."""
     whole = f"{amount:,.2f}".replace(",", "\u202f").replace(".", ",")
     return f"{whole} {currency}"
 
 
 def date_text(day: date) -> str:
-    """A date as French readers know it."""
+    """Format a date as French readers know it."""
     return day.strftime("%d/%m/%Y")

@@ -127,7 +127,7 @@ async def _cancel(conn: Connection, tenant_id: str, contribution_id: str) -> Non
 
 
 async def _write_timers(conn: Connection, tenant_id: str, new: Contribution) -> None:
-    """The steps that are still to come: late creation makes no burst of reminders."""
+    """Write the steps that are still to come: late creation makes no burst of reminders."""
     chosen = await organisation(conn, tenant_id)
     due: dict[str, datetime] = {}
     for step in map(rules.step_of, chosen.reminder_days):
@@ -164,7 +164,7 @@ async def take_step(
 
 
 async def about_contribution(conn: Connection, tenant_id: str, row: Row, step: Step, settings: OutboundSettings) -> str:
-    """The message of a step about a contribution, to its member."""
+    """Write the message of a step about a contribution, to its member."""
     member = await QUERIES.first(conn, "member", tenant_id=tenant_id, id=row["member_id"])
     if member is None or member["status"] != "ACTIVE":
         return "the member is not active"
@@ -201,7 +201,7 @@ async def about_contribution(conn: Connection, tenant_id: str, row: Row, step: S
 async def notify(
     conn: Connection, tenant_id: str, event_type: str, payload: Mapping[str, Any], settings: OutboundSettings
 ) -> list[str]:
-    """The messages of an event: one for each recipient."""
+    """Write the messages of an event: one for each recipient."""
     if event_type in ("EVT_COOP_CONTRIBUTION_DUE_CREATED", "EVT_COOP_CONTRIBUTION_OVERDUE"):
         row = await QUERIES.first(conn, "contribution", tenant_id=tenant_id, id=payload["contribution_id"])
         due = date.fromisoformat(payload["due_date"])
@@ -227,7 +227,7 @@ async def notify(
 
 
 def _about(event_type: str, payload: Mapping[str, Any]) -> tuple[tuple[str, str, str], Row]:
-    """What an event is about (entity and logical id), and what its template says."""
+    """Return what an event is about (entity and logical id), and what its template says."""
     match event_type:
         case "EVT_COOP_DOCUMENT_PUBLISHED":
             about = ("COOP_GROUP", payload["group_id"], f"PV:{payload['document_id']}")
@@ -303,14 +303,14 @@ async def _send(
             note=type(error).code,
         )
         return type(error).code
-    return made.reason if isinstance(made, Blocked) else str(made.message.id)
+    return made.reason if isinstance(made, Blocked) else str(made.id)
 
 
 def _was_withdrawn(made: Accepted | Blocked) -> bool:
-    """Whether the message of a key was cancelled because the date moved, which is back now."""
+    """Return whether the message of a key was cancelled because the date moved, which is back now."""
     if isinstance(made, Blocked) or made.is_new:
         return False
-    return made.message.cancel_reason == WITHDRAWN
+    return made.cancel_reason == WITHDRAWN
 
 
 def _is_open(row: Row) -> bool:
@@ -318,7 +318,7 @@ def _is_open(row: Row) -> bool:
 
 
 def _is_current(row: Row, due: date, plan_version: int) -> bool:
-    """Whether a contribution is open, with the date and the version of the event."""
+    """Return whether a contribution is open, with the date and the version of the event."""
     return _is_open(row) and (row["due_date"], row["plan_version"]) == (due, plan_version)
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from ostinato import database
 from ostinato.apps.outbound import store
@@ -22,7 +22,7 @@ from ostinato.apps.outbound.permissions import CONSENT, ERASE, READ
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Row
 from ostinato.apps.outbound.tokens import read_unsubscribe_token
-from ostinato.apps.outbound.views import Name, Short, View
+from ostinato.apps.outbound.views import Instant, Name, Short, View
 from ostinato.errors import InvalidInput, NotFound
 from ostinato.web import Router, Who, client_of
 
@@ -46,8 +46,8 @@ class NewConsent(View):
         default={}, examples=[{"wording": "J'accepte …", "version": "3", "language": "fr", "form": "accueil"}]
     )
     legal_basis: Short | None = None
-    expires_at: AwareDatetime | None = None
-    occurred_at: AwareDatetime | None = Field(default=None, description="When it was said; not in the future.")
+    expires_at: Instant | None = None
+    occurred_at: Instant | None = Field(default=None, description="When it was said; not in the future.")
 
 
 class ConsentEventView(View):
@@ -82,7 +82,7 @@ class ConsentView(View):
 
     @classmethod
     def of(cls, row: Row, events: list[Row]) -> "ConsentView":
-        """From the rows."""
+        """Make the view from the rows."""
         names = [name for name in cls.model_fields if name != "events"]
         views = [ConsentEventView(**each) for each in events]
         return cls(**{name: row[name] for name in names}, events=views)
@@ -106,7 +106,7 @@ async def record_consent(caller: Who, body: NewConsent) -> Recorded:
 
 @router.get("/consents", needs=READ)
 async def show_consents(caller: Who, subject_id: SubjectId) -> list[ConsentView]:
-    """The consents of a person, each with its whole proof."""
+    """Return the consents of a person, each with its whole proof."""
     async with caller.transaction() as conn:
         rows = await store.rows(conn, "consents", tenant_id=caller.tenant_id, subject_id=subject_id)
         return [
@@ -126,7 +126,7 @@ async def erase_subject(caller: Who, subject_id: SubjectId) -> Erased:
 
 @router.get("/unsubscribe/{token}", public=True, response_class=HTMLResponse)
 async def ask_unsubscribe(request: Request, token: str) -> Response:
-    """A page with a button. Looking at it ends nothing: scanners of mail open every link."""
+    """Show a page with a button. Looking at it ends nothing: scanners of mail open every link."""
     language = language_of(request.headers.get("accept-language", ""))
     policy = "default-src 'none'; form-action 'self'"
     headers = {"Content-Security-Policy": policy, "Content-Language": language, "Vary": "Accept-Language"}
@@ -135,7 +135,7 @@ async def ask_unsubscribe(request: Request, token: str) -> Response:
 
 @router.post("/unsubscribe/{token}", public=True, raises=(NotFound, InvalidInput), response_class=PlainTextResponse)
 async def unsubscribe(request: Request, token: str) -> Response:
-    """One click (RFC 8058): no login, no cookie, no redirect."""
+    """End a consent by one click (RFC 8058): no login, no cookie, no redirect."""
     client = client_of(request)
     settings = client.settings.section(OutboundSettings)
     consent_id = read_unsubscribe_token(settings.token_secret, token)
@@ -157,7 +157,7 @@ async def unsubscribe(request: Request, token: str) -> Response:
 
 
 def is_one_click(body: bytes, content_type: str) -> bool:
-    """Whether a form says List-Unsubscribe=One-Click, as a URL-encoded or a multipart one."""
+    """Return whether a form says List-Unsubscribe=One-Click, as a URL-encoded or a multipart one."""
     text = body[:MOST_FORM].decode("utf-8", "replace")
     if content_type.startswith("multipart/form-data"):
         return 'name="List-Unsubscribe"' in text and f"\r\n\r\n{ONE_CLICK}\r\n" in text

@@ -82,7 +82,7 @@ def _taking(provider: str, hook: Hook) -> Endpoint:
 
 
 def _turns(request: Request) -> Turns:
-    """The turns of this process."""
+    """Return the turns of this process."""
     state = request.app.state
     if not hasattr(state, "outbound_turns"):
         state.outbound_turns = Turns()
@@ -94,8 +94,7 @@ async def _stored(client: Client, provider: str, posted: Posted, whose: Account,
     """Store the bytes, and the job that reads them."""
     # A status waits for others; what the request cannot apply of a person's words must not.
     queue = WORDS if PROVIDERS[provider].may_have_words(posted.body) else CALLBACKS
-    async with client.transaction() as conn:
-        await tenants.enter_flow(conn)
+    async with client.connection() as conn:  # one statement, which commits by itself
         row = await store.one(
             conn,
             "add_callback",
@@ -105,6 +104,7 @@ async def _stored(client: Client, provider: str, posted: Posted, whose: Account,
             body=posted.body,
             tenant_id=whose.tenant_id,
             queue=queue,
+            correlation_id=tenants.current_correlation(),
         )
     client.ring(queue)
     return row

@@ -32,7 +32,7 @@ PAGE = """<!doctype html><html lang="{language}"><meta charset="utf-8">
 
 
 def language_of(header: str) -> str:
-    """The best of our languages for an Accept-Language; what comes first wins among equals."""
+    """Return the best of our languages for an Accept-Language; what comes first wins among equals."""
     wishes: list[tuple[float, int, str]] = []
     for place, part in enumerate(header.split(",")[:MOST_WISHES]):
         tag, _, weight = part.partition(";q=")
@@ -51,7 +51,7 @@ def _weight(text: str) -> float:
 
 
 def page(action: str, language: str) -> str:
-    """The page with the button."""
+    """Render the page with the button."""
     texts = TEXTS[language]
     return PAGE.format(
         language=language, action=html.escape(action, quote=True), button=texts.button, question=texts.question

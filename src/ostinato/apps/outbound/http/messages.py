@@ -5,20 +5,20 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Header, Query, Response
-from pydantic import AwareDatetime, Field, StrictBool
+from fastapi import Header, Query, Request, Response
+from pydantic import Field, StrictBool
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import service
+from ostinato.apps.outbound.accept.memory import Memory
 from ostinato.apps.outbound.accept.service import Blocked
 from ostinato.apps.outbound.errors import ConsentRequired, MessageWrongState, TemplateRefused, WindowClosed
 from ostinato.apps.outbound.model import Channel, NewMessage, Purpose, Status
 from ostinato.apps.outbound.permissions import OPERATE, READ, SEND
 from ostinato.apps.outbound.send import retries
-from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Row
-from ostinato.apps.outbound.views import NUMBER, Code, Language, Name, Short, Text, View
-from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound
+from ostinato.apps.outbound.views import NUMBER, Code, Instant, Language, Name, Short, Text, View
+from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound, OstinatoError
 from ostinato.web import Router, Who
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound"])
@@ -72,7 +72,7 @@ class NewOutbound(View):
     )
     fallback: OtherChannel | None = None
     meta: dict[str, Any] = Field(default={})
-    send_at: AwareDatetime | None = Field(
+    send_at: Instant | None = Field(
         default=None, description="When it is to go, within a year; quiet hours count then. Null: as soon as it may."
     )
 
@@ -146,7 +146,7 @@ class MessageView(View):
 
     @classmethod
     def of(cls, row: Row) -> "MessageView":
-        """From its row."""
+        """Make the view from its row."""
         return cls(**_picked(cls, row))
 
 
@@ -158,7 +158,7 @@ class MessageDetails(MessageView):
 
     @classmethod
     def with_attempts(cls, row: Row, attempts: list[Row]) -> "MessageDetails":
-        """From the rows."""
+        """Make the view from the rows."""
         views = [AttemptView(**each) for each in attempts]
         return cls(**_picked(MessageView, row), payload=row["payload"], attempts=views)
 
@@ -178,29 +178,17 @@ class MessagePage(View):
     raises=(ConsentRequired, TemplateRefused, WindowClosed, IdempotencyConflict),
     responses={200: {"model": MessageAccepted, "description": "The key was used before."}},
 )
-async def create_message(caller: Who, body: NewOutbound, key: RequestKey, response: Response) -> MessageAccepted:
+async def create_message(caller: Who, request: Request, body: NewOutbound, key: RequestKey) -> Response:
     """Ask for a message to be sent: persisted and queued in one transaction."""
-    given = body.model_dump(exclude={"fallback_template", "fallback"})
-    other, channel = body.fallback_template, body.fallback
-    new = NewMessage(
-        **given,
-        idempotency_key=key,
-        fallback_template=None if other is None else other.model_dump(mode="json"),
-        fallback=None if channel is None else channel.model_dump(mode="json"),
-    )
-    async with caller.transaction() as conn:
-        made = await service.accept(conn, caller.tenant_id, caller.subject, new, caller.settings(OutboundSettings))
+    new = asked(body, key)
+    (made,) = await service.accept_for(caller, [new], memory_of(request))
     if isinstance(made, Blocked):  # after the commit: the audit has it
-        raise ConsentRequired(
-            f"no granted consent for {made.channel} and {made.purpose}: {made.reason}",
-            reason=made.reason,
-            channel=made.channel.value,
-            purpose=made.purpose.value,
-        )
-    if not made.is_new:
-        response.status_code = 200
-        response.headers["Idempotency-Replayed"] = "true"
-    return MessageAccepted(id=made.message.id, status=made.message.status)
+        raise blocked(made)
+    if isinstance(made, OstinatoError):
+        raise made
+    body_of = MessageAccepted(id=made.id, status=made.status).model_dump_json(by_alias=True)
+    headers = None if made.is_new else {"Idempotency-Replayed": "true"}
+    return Response(body_of, 201 if made.is_new else 200, headers, "application/json")
 
 
 @router.get("/messages", needs=READ)
@@ -213,7 +201,7 @@ async def list_messages(
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Limit = 50,
 ) -> MessagePage:
-    """Messages, newest first; of a dossier, if one is named."""
+    """Return messages, newest first; of a dossier, if one is named."""
     before_at, before_id = _read_cursor(cursor)
     async with caller.transaction() as conn:
         rows = await store.rows(
@@ -234,7 +222,7 @@ async def list_messages(
 
 @router.get("/messages/{message_id}", needs=READ, raises=(NotFound,))
 async def show_message(caller: Who, message_id: UUID) -> MessageDetails:
-    """A message, with its attempts."""
+    """Return a message, with its attempts."""
     async with caller.transaction() as conn:
         row = await store.find_row(conn, caller.tenant_id, message_id)
         attempts = await store.rows(conn, "attempts", tenant_id=caller.tenant_id, message_id=message_id)
@@ -257,6 +245,36 @@ async def cancel_message(caller: Who, message_id: UUID) -> MessageAccepted:
     return MessageAccepted(id=message.id, status=message.status)
 
 
+def asked(body: NewOutbound, key: str) -> NewMessage:
+    """Make a message of a request."""
+    other, channel = body.fallback_template, body.fallback
+    return NewMessage(
+        **body.model_dump(exclude={"fallback_template", "fallback", "idempotency_key"}),
+        idempotency_key=key,
+        fallback_template=None if other is None else other.model_dump(mode="json"),
+        fallback=None if channel is None else channel.model_dump(mode="json"),
+    )
+
+
+def blocked(made: Blocked) -> ConsentRequired:
+    """Say that policy refuses a message."""
+    return ConsentRequired(
+        f"no granted consent for {made.channel} and {made.purpose}: {made.reason}",
+        reason=made.reason,
+        channel=made.channel.value,
+        purpose=made.purpose.value,
+    )
+
+
+def memory_of(request: Request) -> Memory:
+    """Return what this process remembers of organisations and templates."""
+    state = request.app.state
+    if not hasattr(state, "outbound_memory"):
+        state.outbound_memory = Memory()
+    found: Memory = state.outbound_memory
+    return found
+
+
 def _cursor(row: Row) -> str:
     text = f"{row['created_at'].isoformat()} {row['id']}"
     return base64.urlsafe_b64encode(text.encode()).decode()
@@ -273,5 +291,5 @@ def _read_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
 
 
 def _picked(cls: type[MessageView], row: Row) -> Row:
-    """The fields of a view from a row; `to` is a reserved word there."""
+    """Return the fields of a view from a row; `to` is a reserved word there."""
     return {name: row[COLUMN.get(name, name)] for name in cls.model_fields}

@@ -64,7 +64,7 @@ class InboundView(View):
 
     @classmethod
     def of(cls, row: Row) -> "InboundView":
-        """From its row."""
+        """Make the view from its row."""
         given = {name: row[name] for name in ("id", "sender_id", "channel", "kind", "asked", "received_at")}
         return cls(**given, **{"from": row["from_address"]}, text=row["body"])
 
@@ -91,7 +91,7 @@ async def show_timeline(
     before: Before = None,
     limit: Limit = 100,
 ) -> list[Activity]:
-    """The MESSAGE_LOG activities of a dossier, newest first."""
+    """Return the MESSAGE_LOG activities of a dossier, newest first."""
     async with caller.transaction() as conn:
         rows = await store.rows(
             conn, "timeline", tenant_id=caller.tenant_id, dossier_id=dossier_id, before=before, most=limit
@@ -109,7 +109,7 @@ async def show_audit(
     before: Before = None,
     limit: Limit = 100,
 ) -> list[AuditEvent]:
-    """The audit, newest first."""
+    """Return the audit, newest first."""
     async with caller.transaction() as conn:
         rows = await store.rows(
             conn,
@@ -132,7 +132,7 @@ async def list_inbound(
     before: Before = None,
     limit: Limit = 100,
 ) -> list[InboundView]:
-    """What people wrote, newest first, for as long as it is kept."""
+    """Return what people wrote, newest first, for as long as it is kept."""
     async with caller.transaction() as conn:
         rows = await store.rows(
             conn, "inbound_messages", tenant_id=caller.tenant_id, from_address=from_, before=before, most=limit
@@ -142,7 +142,7 @@ async def list_inbound(
 
 @router.get("/metrics", needs=READ)
 async def show_figures(caller: Who, minutes: Annotated[int, Query(ge=1, le=10_080)] = 60) -> Figures:
-    """Queue size, latencies, failure rate with its codes, retries and dead letters."""
+    """Return queue size, latencies, failure rate with its codes, retries and dead letters."""
     async with caller.transaction() as conn:
         rows = await store.rows(conn, "figures", tenant_id=caller.tenant_id, minutes=minutes)
     return Figures(minutes=minutes, figures=[Figure(**row) for row in rows])
@@ -155,7 +155,7 @@ async def show_figures(caller: Who, minutes: Annotated[int, Query(ge=1, le=10_08
     responses={200: {"content": {PROMETHEUS: {"schema": {"type": "string"}}}}},
 )
 async def show_page(caller: Who) -> Response:
-    """The same for Prometheus, of the last hour."""
+    """Return the figures of the last hour as Prometheus reads them."""
     async with caller.transaction() as conn:
         rows = await store.rows(conn, "figures", tenant_id=caller.tenant_id, minutes=60)
     return Response(metrics.render(rows), media_type=PROMETHEUS)

@@ -12,7 +12,7 @@ from ostinato.apps.outbound.accept import address
 from ostinato.apps.outbound.model import Channel, OnUnknown, Sender
 from ostinato.apps.outbound.permissions import GRANT, OPERATE, READ, SET_UP
 from ostinato.apps.outbound.providers import provider_of
-from ostinato.apps.outbound.providers.wire import Wire, unpooled
+from ostinato.apps.outbound.providers.wire import Wire, pooled
 from ostinato.apps.outbound.send import holds
 from ostinato.apps.outbound.senders import accounts, ownership
 from ostinato.apps.outbound.senders.ownership import RECORD, Owned
@@ -152,6 +152,8 @@ async def set_sender(caller: Who, body: NewSender) -> StoredSender:
             is_default=body.is_default,
             reply_to=reply_to,
         )
+        if made["paced_anew"]:
+            await holds.pace_anew(conn, tenant_id, made["id"])
     if settings.trusts(tenant_id):
         async with caller.client.transaction() as conn:  # whose something is concerns all tenants
             await ownership.trust(conn, tenant_id, provider.name, key)
@@ -160,7 +162,7 @@ async def set_sender(caller: Who, body: NewSender) -> StoredSender:
 
 @router.get("/senders", needs=READ)
 async def list_senders(caller: Who) -> list[StoredSender]:
-    """The senders, whether they may be used, and until when they are held."""
+    """Return the senders, whether they may be used, and until when they are held."""
     async with caller.transaction() as conn:
         rows = await store.rows(conn, "senders", tenant_id=caller.tenant_id, id=None)
         return [await _view(conn, row) for row in rows]
@@ -190,7 +192,7 @@ async def prove_sender(caller: Who, sender_id: SenderId) -> StoredSender:
         expected = await ownership.challenge(conn, tenant_id, ownership.domain_of(sender))
         now = await database.now(conn)
     account = accounts.settings_of(caller.vault, tenant_id, sender, settings)
-    async with unpooled(settings.proxy_url, settings.ca_file) as http:  # no transaction is open while others are asked
+    async with pooled(settings.proxy_url, settings.ca_file) as http:  # no transaction is open while others are asked
         proof, key = await ownership.prove(sender, expected, Wire(http, account, now))
     async with caller.client.transaction() as conn:
         await ownership.claim(conn, tenant_id, sender.provider, key, proof=proof, by=caller.subject)
@@ -207,7 +209,7 @@ async def release_sender(caller: Who, sender_id: SenderId) -> dict[str, int]:
 
 @router.get("/grants", needs=GRANT)
 async def list_grants(caller: Who, tenant_id: Annotated[str | None, Query(alias="tenantId")] = None) -> list[Granted]:
-    """What is whose, of one tenant or of all, and what proves it."""
+    """Return who owns which sender, of one tenant or of all, and what proves it."""
     _check_key(caller)
     async with caller.client.transaction() as conn:
         return [_granted(each) for each in await ownership.owners(conn, tenant_id)]
@@ -215,7 +217,7 @@ async def list_grants(caller: Who, tenant_id: Annotated[str | None, Query(alias=
 
 @router.put("/grants", needs=GRANT, raises=(InvalidInput,))
 async def grant_sender(caller: Who, body: Grant) -> Granted:
-    """Say whose a number, a sender name or a mail domain is, whatever was before."""
+    """Grant a number, a sender name or a mail domain to a tenant, whoever had it before."""
     _check_key(caller)
     async with caller.client.transaction() as conn:
         found = await ownership.grant(
@@ -228,7 +230,7 @@ async def grant_sender(caller: Who, body: Grant) -> Granted:
 async def withdraw_sender(
     caller: Who, channel: Channel, key: Annotated[str, Query(min_length=1, max_length=254)]
 ) -> Granted:
-    """Take it away: nothing more goes out by it."""
+    """Withdraw a number, a sender name or a mail domain: nothing more goes out by it."""
     _check_key(caller)
     async with caller.client.transaction() as conn:
         return _granted(await ownership.withdraw(conn, channel, key, by=caller.subject))

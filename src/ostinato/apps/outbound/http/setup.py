@@ -146,7 +146,7 @@ def _check(body: OrganisationView) -> None:
 
 @router.get("/organisation", needs=READ)
 async def show_organisation(caller: Who) -> OrganisationView:
-    """Zone, country, language, hours, days of reminders, and what STOP covers."""
+    """Return zone, country, language, hours, days of reminders, and what STOP covers."""
     async with caller.transaction() as conn:
         chosen = await store.organisation(conn, caller.tenant_id)
     return OrganisationView.model_validate(chosen)
@@ -154,7 +154,7 @@ async def show_organisation(caller: Who) -> OrganisationView:
 
 @router.put("/organisation", needs=SET_UP, raises=(InvalidInput,))
 async def set_organisation(caller: Who, body: OrganisationView) -> OrganisationView:
-    """Choose them. What waits for its hour, or its day, is planned anew."""
+    """Set zone, country, language, hours and days of reminders. What waits for its hour or day is planned anew."""
     _check(body)
     body.reminder_days.sort()
     tenant_id = caller.tenant_id
@@ -186,7 +186,7 @@ async def set_template(caller: Who, template_code: Code, language: Language, bod
 
 @router.get("/templates", needs=READ)
 async def list_templates(caller: Who) -> list[StoredTemplate]:
-    """The templates, with their variables."""
+    """Return the templates, with their variables."""
     async with caller.transaction() as conn:
         rows = await store.rows(conn, "templates", tenant_id=caller.tenant_id)
     return [StoredTemplate(variables=row.pop("variables_schema"), **row) for row in rows]

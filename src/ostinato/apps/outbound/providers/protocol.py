@@ -126,7 +126,7 @@ class Provider(Protocol):
         return None
 
     def account_fault(self, account: Mapping[str, Any], settings: OutboundSettings) -> tuple[str, str] | None:  # noqa: ARG002 - as below
-        """What is wrong with an account, and what to do about it."""
+        """Return what is wrong with an account, and what to do about it."""
         return None
 
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
@@ -137,19 +137,23 @@ class Provider(Protocol):
         """
 
     def may_have_words(self, body: bytes) -> bool:  # noqa: ARG002 - as below
-        """Whether people may have written in a callback, by a look at its bytes: none is taken apart for it."""
+        """Return whether people may have written in a callback, by a look at its bytes: none is taken apart for it."""
         return True
+
+    def asks(self, body: bytes) -> Mapping[str, str]:  # noqa: ARG002 - most ask nothing
+        """Name what a callback that says nothing of a message asks people to do; its job's result shows it."""
+        return {}
 
     def ruling(self, code: str) -> Ruling | None:  # noqa: ARG002 - most have none
         """Rule on a code that `errors` does not list; None: there is no rule for it."""
         return None
 
     def confirms(self, settings: OutboundSettings) -> bool:  # noqa: ARG002 - most do not
-        """Whether it answers STOP, HELP and START by itself."""
+        """Return whether it answers STOP, HELP and START by itself."""
         return False
 
     def is_set_up(self, settings: OutboundSettings) -> bool:
-        """Whether somebody means to send by it."""
+        """Return whether somebody means to send by it."""
 
     def missing(self, settings: OutboundSettings) -> Iterable[tuple[str, str]]:  # noqa: ARG002 - as above
         """Name what does not work, and the setting that is missing, of one that is set up."""

@@ -36,15 +36,21 @@ _OURS: Final = re.compile(r"<?([0-9a-f-]{36})@")
 _BOUNCE: Final = re.compile(r"bounce\+([a-z2-7]{20,60})@", re.IGNORECASE)
 _UNSUBSCRIBE: Final = re.compile(r"unsubscribe\+([a-z2-7]{20,60})@", re.IGNORECASE)
 _BOUNDARY: Final = re.compile(rb"boundary\s*[*=]", re.IGNORECASE)
+_SNS: Final = re.compile(r"https://sns\.[a-z0-9-]{1,40}\.amazonaws\.com(?:\.cn)?/[!-~]{0,2000}")
+MOST_SUBSCRIPTION_BYTES: Final = 16 * 2**10
 MOST_MAILGUN_BYTES: Final = 256 * 2**10
 MOST_BOUNDARIES: Final = 16
 """A report has one, what it quotes a few. The parser of mail compares each line with all that are open."""
-_CODE: Final = re.compile(r"[245]\.\d{1,3}\.\d{1,3}")
+_CODE: Final = re.compile(r"\b[45]\.\d{1,3}\.\d{1,3}\b")
 _SOFT: Final = frozenset({"Transient", "SoftBounce", "DnsError", "Undetermined"})
+_ANSWERED: Final = frozenset(
+    {"AutoResponder", "AddressChange", "ChallengeVerification", "OpenRelayTest", "Subscribe", "VirusNotification"}
+)
+"""What Postmark calls a bounce and is the answer of a program: the mail got there."""
 
 
 def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
-    """Whether who posts it knows the shared secret, or Mailgun signed it."""
+    """Return whether who posts it knows the shared secret, or Mailgun signed it."""
     secret, key = settings.bounce_secret, settings.mailgun_signing_key
     if secret and is_same(secret, posted.signature):
         return True
@@ -96,22 +102,22 @@ def _of_report(mail: Message, name: str, about: UUID | None, at: datetime) -> It
     lines.check_count(PROVIDER, len(blocks))
     for recipient in blocks:
         action = str(recipient.get("Action") or "").strip().lower()
-        status = storable(recipient.get("Status") or "").strip().split(" ")[0][: lines.LONGEST_CODE]
+        status = ""
         said = sanitised(str(recipient.get("Diagnostic-Code") or action))
         told: lines.Reported
-        if action == "failed" and status.startswith("5."):
-            told = "failed"
+        if action == "failed":  # the server has given up, also where 4.x says that it may go another time
+            told, status = "failed", _code(recipient.get("Status"), hard=True)
         elif action == "delivered":
-            told, status = "delivered", ""
+            told = "delivered"
         elif action in ("relayed", "expanded"):  # taken, and handed to a server that reports no more
-            told, status = "sent", ""
+            told = "sent"
         else:
             continue
         yield StatusLine(PROVIDER, None, name, told, at, about, None, status, said, timed=False)
 
 
 def _original(mail: Message) -> UUID | None:
-    """The message that a report is about: by its envelope id, or by the mail that it quotes."""
+    """Return the message that a report is about: by its envelope id, or by the mail that it quotes."""
     blocks = [*_fields(mail, "message/delivery-status"), *_fields(mail, "message/feedback-report")]
     named = [str(each.get("Original-Envelope-Id") or "").strip() for each in blocks]
     quoted = [str(part.get("Message-ID") or "") for part in mail.walk() if part is not mail]
@@ -124,7 +130,7 @@ def _original(mail: Message) -> UUID | None:
 
 
 def _fields(mail: Message, kind: str) -> list[Message]:
-    """The blocks of fields of a report's machine-readable part."""
+    """Return the blocks of fields of a report's machine-readable part."""
     parts = [part.get_payload() for part in mail.walk() if part.get_content_type() == kind]
     blocks = [each for part in parts if isinstance(part, list) for each in part]
     return [each for each in blocks if isinstance(each, Message)]
@@ -164,6 +170,15 @@ def _of_service(document: Mapping[str, Any], posted: Posted, settings: OutboundS
             return
 
 
+def subscription(body: bytes) -> Mapping[str, str]:
+    """Find the address at which a subscription of SNS is confirmed, if that was posted and is Amazon's own."""
+    document = document_of(body) if body.lstrip()[:1] == b"{" and len(body) <= MOST_SUBSCRIPTION_BYTES else {}
+    url = str(document.get("SubscribeURL") or "")
+    if document.get("Type") != "SubscriptionConfirmation" or _SNS.fullmatch(url) is None:
+        return {}
+    return {"confirm": url}
+
+
 def _ses(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings) -> Line | None:
     kind = str(document.get("notificationType") or document.get("eventType"))
     mail = _part(document, "mail")
@@ -192,14 +207,15 @@ def _ses(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings
 def _postmark(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings) -> Line | None:  # noqa: ARG001 - as the others
     about = _uuid(_part(document, "Metadata").get("ostinato"))
     name, kind = f"postmark:{document.get('MessageID')}", document["RecordType"]
-    if kind == "SpamComplaint":
+    bounce = str(document.get("Type"))
+    if kind == "SpamComplaint" or (kind == "Bounce" and bounce in ("SpamComplaint", "Unsubscribe")):
         return ComplaintLine(PROVIDER, about, posted.received_at)
     if kind == "Delivery":
         return _line(name, about, posted, "delivered")
-    if kind != "Bounce":
+    if kind != "Bounce" or bounce in _ANSWERED:
         return None
-    code = _code(None, hard=str(document.get("Type")) not in _SOFT)
-    return _line(name, about, posted, "failed", code, str(document.get("Details") or document.get("Type")))
+    code = _code(None, hard=bounce not in _SOFT)
+    return _line(name, about, posted, "failed", code, str(document.get("Details") or bounce))
 
 
 def _mailgun(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings) -> Line | None:  # noqa: ARG001 - as above
@@ -226,7 +242,7 @@ def _line(  # noqa: PLR0917 - what a line says, in its order
 
 
 def _code(given: object, *, hard: bool) -> str:
-    found = _CODE.search(str(given or ""))
+    found = _CODE.search(storable(given or ""))
     return found[0] if found else HARD if hard else SOFT
 
 

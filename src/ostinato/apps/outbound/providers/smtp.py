@@ -70,7 +70,7 @@ class Smtp(Provider):
         Hook(
             "bounce",
             "/email/bounces",
-            "A bounce or a complaint, as the mail server received it.",
+            "Receive a bounce or a complaint, as the mail server got it.",
             "x-bounce-secret",
             reports.is_signed,
             most_bytes=MOST_BYTES,
@@ -144,9 +144,13 @@ class Smtp(Provider):
         return reports.read(posted, settings)
 
     def may_have_words(self, body: bytes) -> bool:
-        """Whether it is a mail to the address of List-Unsubscribe; a report quotes that address too."""
+        """Return whether it is a mail to the address of List-Unsubscribe; a report quotes that address too."""
         text = body.lower()
         return b"unsubscribe+" in text and b"report-type" not in text and not text.lstrip().startswith(b"{")
+
+    def asks(self, body: bytes) -> Mapping[str, str]:
+        """Name where a person confirms to SNS that notifications are to come here; nobody else follows it."""
+        return reports.subscription(body)
 
     def ruling(self, code: str) -> Ruling | None:
         """Rule by the class of a reply: 4xx is for now, 5xx for good (RFC 5321)."""
@@ -156,11 +160,11 @@ class Smtp(Provider):
         return retry("upstream") if reply[1] == "4" else never("recipient_unreachable")
 
     def is_set_up(self, settings: OutboundSettings) -> bool:
-        """Whether another mail server is named than the one that there may be by chance."""
+        """Return whether another mail server is named than the one that there may be by chance."""
         return settings.smtp_host != "localhost"
 
     def missing(self, settings: OutboundSettings) -> Iterable[tuple[str, str]]:
-        """Miss what seals return addresses and links, and what bounces are posted with."""
+        """Yield the secrets that are not set: that of return addresses and links, and that of posted bounces."""
         if not settings.token_secret:
             problem = "mail has no return address of its own, and marketing mail is refused"
             yield problem, "TOKEN_SECRET"
@@ -203,7 +207,7 @@ async def _deliver(
 
 
 def _composed(content: Content, settings: OutboundSettings, at: datetime) -> EmailMessage:
-    """The mail, the same to the byte at each attempt, but for its date."""
+    """Compose the mail, the same to the byte at each attempt, but for its date."""
     mail = EmailMessage(policy=POLICY)
     sender = content.sender
     shown = f"{_name(sender.display)} <{sender.provider_key}>"
@@ -234,7 +238,7 @@ def _name(display: str) -> str:
 
 
 def _refused(code: int, message: str) -> Refused:
-    """By its enhanced code (RFC 3463) where the server gives one, else by its reply."""
+    """Classify a refusal by its enhanced code (RFC 3463) where the server gives one, else by its reply."""
     told = _ENHANCED.search(message)
     by_reply = code in (530, 534, 535, 538) or told is None or told[1][0] != str(code)[0]
     return Refused(

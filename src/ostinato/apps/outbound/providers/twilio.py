@@ -62,7 +62,7 @@ def signature(token: str, url: str, parameters: Iterable[tuple[str, str]]) -> st
 
 
 def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
-    """Whether Twilio signed this form for this address.
+    """Return whether Twilio signed this form for this address.
 
     Of a body that is no form it signs the address, which names the hash of the body.
     """
@@ -92,11 +92,11 @@ class Twilio(Provider):
     channel = Channel.SMS
     errors = ERRORS
     hooks = (
-        Hook("twilio", "/twilio/status", "Statuses of Twilio.", "x-twilio-signature", is_signed),
+        Hook("twilio", "/twilio/status", "Receive statuses of Twilio.", "x-twilio-signature", is_signed),
         Hook(
             "twilio_inbound",
             "/twilio/inbound",
-            "Inbound SMS; the answer says that there is nothing to reply.",
+            "Receive an SMS; the answer says that there is nothing to reply.",
             "x-twilio-signature",
             is_signed,
             answer=NO_REPLY,
@@ -108,7 +108,7 @@ class Twilio(Provider):
     trusts_reference = True
 
     async def send(self, content: Content, wire: Wire) -> Outcome:
-        """POST /2010-04-01/Accounts/{sid}/Messages.json, as a form."""
+        """Send by POST /2010-04-01/Accounts/{sid}/Messages.json, as a form."""
         settings = wire.settings
         account = settings.twilio_account_sid
         url = f"{settings.twilio_url.rstrip('/')}/2010-04-01/Accounts/{quote(account, safe='')}/Messages.json"
@@ -132,7 +132,7 @@ class Twilio(Provider):
         return Lost("the answer has no sid")
 
     def may_have_words(self, body: bytes) -> bool:
-        """Whether there is a text; no status has one."""
+        """Return whether there is a text; no status has one."""
         return b"Body=" in body
 
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:  # noqa: ARG002 - as the protocol has it
@@ -166,17 +166,17 @@ class Twilio(Provider):
         return [line], 0
 
     def account_fault(self, account: Mapping[str, Any], settings: OutboundSettings) -> tuple[str, str] | None:  # noqa: ARG002 - as the protocol has it
-        """Miss the form of an Account SID: it becomes part of an address."""
+        """Return what is wrong with an Account SID, if something is: it becomes part of an address."""
         if _SID.fullmatch(str(account["twilio_account_sid"])):
             return None
         return "the accountSid is none of Twilio's", "It is AC and 32 hexadecimal digits."
 
     def confirms(self, settings: OutboundSettings) -> bool:
-        """Whether it answers STOP itself, as it does by default, and refuses what comes after."""
+        """Return whether it answers STOP itself, as it does by default, and refuses what comes after."""
         return settings.twilio_confirms
 
     def is_set_up(self, settings: OutboundSettings) -> bool:
-        """Whether there is a token."""
+        """Return whether there is a token."""
         return bool(settings.twilio_auth_token)
 
     def stand_in(self, world: standin.World) -> StandIn:
@@ -248,7 +248,7 @@ class Exchange(StandIn):
         return self.form(url, form | ({"ErrorCode": code} if code else {}))
 
     def inbound(self, given: Inbound) -> Telling:
-        """Tell of an SMS that somebody wrote to a number of ours."""
+        """Make the callback of an SMS that somebody wrote to a number of ours."""
         form = {
             "MessageSid": str(given.id),
             "From": given.from_,

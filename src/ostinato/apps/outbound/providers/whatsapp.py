@@ -58,7 +58,7 @@ ERRORS: Final = {
 
 
 def _place(sender: Sender, settings: OutboundSettings) -> str:
-    """Where Meta has a number. Quoted, although only digits are stored: it is part of an address."""
+    """Return where Meta has a number. Quoted, although only digits are stored: it is part of an address."""
     return f"{settings.whatsapp_url.rstrip('/')}/{quote(sender.provider_key, safe='')}"
 
 
@@ -68,7 +68,7 @@ def signature(secret: str, body: bytes) -> str:
 
 
 def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
-    """Whether Meta signed this body. Without a secret nothing is."""
+    """Return whether Meta signed this body. Without a secret nothing is."""
     secret = settings.whatsapp_app_secret
     return bool(secret) and is_same(signature(secret, posted.body), posted.signature)
 
@@ -91,7 +91,7 @@ class WhatsApp(Provider):
         Hook(
             "whatsapp",
             "/whatsapp/status",
-            "Statuses and inbound messages of WhatsApp.",
+            "Receive statuses and inbound messages of WhatsApp.",
             "x-hub-signature-256",
             is_signed,
             most_bytes=MOST_BYTES,
@@ -108,7 +108,7 @@ class WhatsApp(Provider):
     trusts_reference = False
 
     async def send(self, content: Content, wire: Wire) -> Outcome:
-        """POST /{phone_number_id}/messages."""
+        """Send by POST /{phone_number_id}/messages."""
         settings = wire.settings
         url = f"{_place(content.sender, settings)}/messages"
         bearer = {"Authorization": f"Bearer {settings.whatsapp_token}"}
@@ -138,15 +138,15 @@ class WhatsApp(Provider):
         return whatsapp_lines.read(posted.body)
 
     def may_have_words(self, body: bytes) -> bool:
-        """Whether it names who wrote, or a preference; no status has either."""
+        """Return whether it names who wrote, or a preference; no status has either."""
         return b'"from"' in body or b'"user_preferences"' in body
 
     def is_set_up(self, settings: OutboundSettings) -> bool:
-        """Whether there is a token."""
+        """Return whether there is a token."""
         return bool(settings.whatsapp_token)
 
     def missing(self, settings: OutboundSettings) -> Iterable[tuple[str, str]]:
-        """Miss the secret that callbacks are signed with."""
+        """Return the secret that callbacks are signed with, if it is not set."""
         problem = "callbacks of WhatsApp are all refused: their secret is not set"
         return () if settings.whatsapp_app_secret else ((problem, "WHATSAPP_APP_SECRET"),)
 
@@ -212,7 +212,7 @@ class Cloud(StandIn):
         }
 
     def _opens(self, asked: Asked) -> bool:
-        """Whether a token opens a number: the sandbox's own opens all, another one those it was made for."""
+        """Return whether a token opens a number: the sandbox's own opens all, another one those it was made for."""
         token = asked.headers.get("authorization", "").removeprefix("Bearer ")
         return token == self.token or asked.place["phone_number_id"] in self._world.tokens.get(token, ())
 
@@ -248,7 +248,7 @@ class Cloud(StandIn):
         return Reply({"messaging_product": "whatsapp", "contacts": contacts, "messages": messages})
 
     def status(self, phone_number_id: str, made: Sent, told: str) -> Telling:
-        """Tell of a message: "sent", "delivered", "read", "failed:131026"."""
+        """Make the callback about a message: "sent", "delivered", "read", "failed:131026"."""
         status, _, code = told.partition(":")
         line: dict[str, Any] = {
             "id": made.id,
@@ -263,7 +263,7 @@ class Cloud(StandIn):
         return self.signed(phone_number_id, {"statuses": [line]})
 
     def inbound(self, given: Inbound) -> Telling:
-        """Tell of a message that somebody wrote to a number of ours."""
+        """Make the callback of a message that somebody wrote to a number of ours."""
         line = {
             "from": given.from_.removeprefix("+"),
             "id": f"wamid.{given.id}",
@@ -291,7 +291,7 @@ class Cloud(StandIn):
 
 
 def _error(answer: str, to: str = "33639980001") -> Reply:
-    """Tell "131016", "131016:429" by another status, or "http:503:30" with Retry-After."""
+    """Make the error "131016", "131016:429" by another status, or "http:503:30" with Retry-After."""
     first, _, rest = answer.partition(":")
     if first == "http":
         status, _, after = rest.partition(":")

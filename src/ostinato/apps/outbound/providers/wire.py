@@ -20,6 +20,9 @@ from ostinato.observe import MASK, redact, redact_value
 
 MOST_TEXT: Final = 300
 CONNECT_SECONDS: Final = 5.0
+MOST_KEPT: Final = 100
+KEPT_SECONDS: Final = 2.0
+"""How long an idle connection is kept; servers keep theirs for five seconds or more."""
 _NUMBER: Final = re.compile(r"(?<!\w)\d(?:[ .()-]{0,2}\d){8,14}(?!\w)")
 _GATEWAY: Final = (502, 504)
 _PERSONAL: Final = frozenset({"to", "from", "input", "wa_id", "body", "recipient_id", "contacts"})
@@ -73,15 +76,15 @@ class Wire:
 
 
 @asynccontextmanager
-async def unpooled(proxy_url: str = "", ca_file: str = "") -> AsyncIterator[httpx.AsyncClient]:
-    """Open one client for all messages of a worker, with a connection of its own for each.
+async def pooled(proxy_url: str = "", ca_file: str = "") -> AsyncIterator[httpx.AsyncClient]:
+    """Open one client for all messages of a worker, which keeps its connections while they are busy.
 
-    A connection that was kept may be closed by the other side just as we write: an answer that is
-    lost for no reason.
+    A connection that was kept may be closed by the other side just as we write: an answer that is lost
+    for no reason. So one that was idle for longer than any server closes it after is not used again.
     """
     async with httpx.AsyncClient(
         verify=trusted(ca_file),
-        limits=httpx.Limits(max_keepalive_connections=0),
+        limits=httpx.Limits(max_keepalive_connections=MOST_KEPT, keepalive_expiry=KEPT_SECONDS),
         trust_env=False,
         follow_redirects=False,
         proxy=proxy_url or None,

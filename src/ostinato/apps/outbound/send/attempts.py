@@ -6,6 +6,7 @@ the recipient paused. Then the attempt is noted and committed, and only then is 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -65,6 +66,17 @@ Step = Go | Wait | Over | Dead
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """A job that is to send a message."""
+
+    job: Job
+    message_id: UUID
+    correlation_id: str
+    flow: Callable[[], AbstractContextManager[object]]
+    """Runs a block as part of the job."""
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """All that decides."""
 
@@ -79,6 +91,11 @@ class Case:
     guards: Sequence[Guard]
 
     @property
+    def is_paced(self) -> bool:
+        """Whether the provider counts how often a recipient is written to."""
+        return self.message.channel is Channel.WHATSAPP
+
+    @property
     def attempt_no(self) -> int:
         """The number of the last attempt; 0: there was none."""
         last = self.row["last_attempt"]
@@ -86,30 +103,48 @@ class Case:
 
 
 async def begin(
-    conn: Connection, job: Job, message_id: UUID, settings: OutboundSettings, guards: Sequence[Guard] = ()
-) -> Step:
-    """Decide about a message, and note the attempt if it may go."""
-    key = {"tenant_id": job.tenant_id, "id": message_id}
+    conn: Connection, wanted: Sequence[Wanted], settings: OutboundSettings, guards: Sequence[Guard] = ()
+) -> list[Step]:
+    """Decide about messages, and note the attempts of those that may go; one step for each, in order."""
+    keys = {"tenant_ids": [each.job.tenant_id for each in wanted], "ids": [each.message_id for each in wanted]}
     # First: a transaction that ends a consent locks it before the messages that wait for it.
-    granted = await store.first(conn, "consent_for_sending", **key)
-    consent = None if granted is None else store.made(Consent, granted)
-    macs: list[bytes] = []
-    if consent is not None:  # a message to another address than this one does not go anyway
-        macs = suppressions.macs(settings, job.tenant_id, consent.channel, consent.address)
-    row = await store.first(conn, "for_sending", **key, address_macs=macs)
-    if row is None:
-        return Over("there is no such message")
-    case = Case(
-        message=store.made(Message, row),
-        consent=consent,
-        sender=store.made(Sender, row["sender"]),
-        template=None if row["template"] is None else store.template_from(row["template"]),
-        row=row,
-        now=row["now"],
-        settings=settings,
-        job=job,
-        guards=guards,
-    )
+    granted = await store.rows(conn, "consents_for_sending", **keys)
+    consents = {row["message_id"]: store.made(Consent, row) for row in granted}
+    macs = [_macs(consents.get(each.message_id), each.job.tenant_id, settings) for each in wanted]
+    given = {"macs": [codes[0] for codes in macs], "other_macs": [codes[-1] for codes in macs]}
+    rows = {row["id"]: row for row in await store.rows(conn, "for_sending", **keys, **given)}
+    steps: list[Step | Case] = []
+    for each in wanted:
+        row = rows.get(each.message_id)
+        if row is None:
+            steps.append(Over("there is no such message"))
+            continue
+        case = Case(
+            message=store.made(Message, row),
+            consent=consents.get(each.message_id),
+            sender=store.made(Sender, row["sender"]),
+            template=None if row["template"] is None else store.template_from(row["template"]),
+            row=row,
+            now=row["now"],
+            settings=settings,
+            job=each.job,
+            guards=guards,
+        )
+        with each.flow():
+            steps.append(await _decide(conn, case))
+    return await _gone(conn, wanted, steps)
+
+
+def _macs(consent: Consent | None, tenant_id: str, settings: OutboundSettings) -> list[bytes]:
+    """Return what stands for the address of a consent: a message to another one does not go anyway."""
+    if consent is None:
+        return [b""]
+    return suppressions.macs(settings, tenant_id, consent.channel, consent.address)
+
+
+async def _decide(conn: Connection, case: Case) -> Step | Case:
+    """Decide about a message; the case itself says that it may go."""
+    job = case.job
     message = case.message
     if message.job_id is not None and message.job_id != job.id:
         return Over("another job sends it")
@@ -124,8 +159,8 @@ async def begin(
             return await _queued(conn, case)
 
 
-async def _failed(conn: Connection, case: Case) -> Step:
-    """A dead letter that somebody redrives is a retry; one that is not dead yet becomes one."""
+async def _failed(conn: Connection, case: Case) -> Step | Case:
+    """Retry a dead letter that somebody redrives; end the job as dead if it is not yet."""
     message = case.message
     if message.dead_lettered_at is None:
         return Over(Status.FAILED)
@@ -138,8 +173,8 @@ async def _failed(conn: Connection, case: Case) -> Step:
     return await _queued(conn, replace(case, message=budget))
 
 
-async def _doubtful(conn: Connection, case: Case) -> Step:
-    """An attempt was begun and nobody knows how it ended: wait for a callback, then try again."""
+async def _doubtful(conn: Connection, case: Case) -> Step | Case:
+    """Wait for a callback, then try again: an attempt was begun and nobody knows how it ended."""
     message, last = case.message, case.row["last_attempt"]
     if last is None or last["status"] != "TRYING":
         return await _again(conn, case)
@@ -166,13 +201,13 @@ async def _doubtful(conn: Connection, case: Case) -> Step:
     return await _queued(conn, replace(case, message=used))
 
 
-async def _again(conn: Connection, case: Case) -> Step:
-    """SENDING without an attempt that goes on: as if it were queued."""
+async def _again(conn: Connection, case: Case) -> Step | Case:
+    """Queue again what is SENDING without an attempt that goes on."""
     await failures.requeue(conn, case.message, {})
     return await _queued(conn, replace(case, message=replace(case.message, status=Status.QUEUED)))
 
 
-async def _queued(conn: Connection, case: Case) -> Step:
+async def _queued(conn: Connection, case: Case) -> Step | Case:
     later: datetime | None = case.row["next_retry_at"]
     if case.job.crashes and case.row["waits_for"] == "RETRY" and later and later > case.now:
         # A worker died after it wrote when to try again, and before it said so of its job.
@@ -191,11 +226,11 @@ async def _queued(conn: Connection, case: Case) -> Step:
 
 
 def _not_allowed(case: Case) -> str | None:
-    """Why nobody allows it: no consent does, or nobody asked for the answer that it is."""
+    """Return why nobody allows it: no consent does, or nobody asked for the answer that it is."""
     message = case.message
     if message.inbound_id is None:
-        suppressed = case.row["suppressed"]
-        return rules.consent_refusal(case.consent, message.to_address, case.now, suppressed=suppressed)
+        refusal: str | None = case.row["refusal"]
+        return "CONSENT_MISSING" if case.consent is None else refusal  # one that came just now is not held
     row = case.row["asked"] or {}
     received = moment(row.get("received_at"))
     allowed = received is not None and rules.reply_allowed(
@@ -204,8 +239,8 @@ def _not_allowed(case: Case) -> str | None:
     return None if allowed else "NOT_ASKED_FOR"
 
 
-async def _content(conn: Connection, case: Case) -> Step:
-    """Is what it says fit to be sent?"""
+async def _content(conn: Connection, case: Case) -> Step | Case:
+    """Check that what a message says is fit to be sent."""
     message, template = case.message, case.template
     if not case.row["usable"]:
         return await _refuse(conn, case, "NO_SENDER", "the sender is not proven to be the organisation's any more")
@@ -223,7 +258,7 @@ async def _content(conn: Connection, case: Case) -> Step:
 
 
 async def _template(conn: Connection, case: Case, template: Template | None) -> Step | None:
-    """Is its template in use, for what the message is for, and are its variables fit? None: it is."""
+    """Check that its template is in use, for what the message is for, and its variables fit; None: they are."""
     message = case.message
     if template is None or not template.is_usable:
         return await _refuse(conn, case, "TEMPLATE_INACTIVE", "the template is not in use")
@@ -240,8 +275,8 @@ async def _template(conn: Connection, case: Case, template: Template | None) -> 
     return None
 
 
-async def _time(conn: Connection, case: Case) -> Step:
-    """Is it time, and are sender and recipient free?"""
+async def _time(conn: Connection, case: Case) -> Step | Case:
+    """Check that it is time, and that sender and recipient are free."""
     message = case.message
     for until, reason in _waits(case):
         if until is not None and until > case.now:
@@ -250,13 +285,11 @@ async def _time(conn: Connection, case: Case) -> Step:
         turn = await _take_turn(conn, case)
         if turn > case.now:
             return await _wait(conn, case, turn, "SENDER_RATE")
-    if message.channel is Channel.WHATSAPP and (wait := await _take_token(conn, message)):
-        return await _wait(conn, case, case.now + timedelta(seconds=wait), "PAIR_RATE")
-    return await _go(conn, case)
+    return case
 
 
 def _waits(case: Case) -> Iterator[tuple[datetime | None, str]]:
-    """Until when a message waits, and for what; the first that is to come counts."""
+    """Yield until when a message waits, and for what; the first that is to come counts."""
     message = case.message
     yield case.row["send_at"], "SEND_AT"  # whoever woke its job
     if case.settings.quiet_hours:
@@ -269,7 +302,7 @@ def _waits(case: Case) -> Iterator[tuple[datetime | None, str]]:
 
 
 async def _take_turn(conn: Connection, case: Case) -> datetime:
-    """The turn of a message at a sender with a rate of its own: its own one, unless it missed it.
+    """Take the turn of a message at a sender with a rate of its own: its own one, unless it missed it.
 
     Each message waits for its turn once; what was held up until after it takes another one, so that
     an end of a hold sends no burst.
@@ -283,43 +316,49 @@ async def _take_turn(conn: Connection, case: Case) -> datetime:
     return at
 
 
-async def _take_token(conn: Connection, message: Message) -> float:
-    """Take a token of the pair of sender and recipient; else how long until there is one."""
-    limit = {"burst": float(rules.PAIR_BURST), "seconds": rules.PAIR_SECONDS}
-    pair = {**message.pair, **limit}
-    if await store.first(conn, "take_token", **pair) is not None:
-        return 0.0
-    left = await store.first(conn, "tokens_left", **pair)
-    return max(LEAST_WAIT, rules.pair_wait(0.0 if left is None else left["tokens"]))
+async def _gone(conn: Connection, wanted: Sequence[Wanted], steps: Sequence[Step | Case]) -> list[Step]:
+    """Note the attempts of those that may go, if their recipients may be written to so soon again."""
+    going = [(each, step) for each, step in zip(wanted, steps, strict=True) if isinstance(step, Case)]
+    left: dict[UUID, float | None] = {}
+    if going:
+        cases = [case for _, case in going]
+        begun = await store.rows(
+            conn,
+            "begin_attempts",
+            tenant_ids=[case.message.tenant_id for case in cases],
+            ids=[case.message.id for case in cases],
+            numbers=[case.attempt_no + 1 for case in cases],
+            modes=[case.message.mode for case in cases],
+            job_ids=[case.job.id for case in cases],
+            correlations=[each.correlation_id for each, _ in going],
+            bursts=[float(rules.PAIR_BURST) if case.is_paced else None for case in cases],
+            pairs=[f"{case.message.tenant_id} {case.sender.id} {case.message.to_address}" for case in cases],
+            actor=ACTOR,
+            seconds=rules.PAIR_SECONDS,
+        )
+        left = {row["id"]: row["tokens"] for row in begun}
+    return [await _go(conn, step, left[step.message.id]) if isinstance(step, Case) else step for step in steps]
 
 
-async def _go(conn: Connection, case: Case) -> Go:
-    message = case.message
-    number = case.attempt_no + 1
-    await store.run(
-        conn,
-        "add_attempt",
-        tenant_id=message.tenant_id,
-        message_id=message.id,
-        attempt_no=number,
-        mode=message.mode,
-        job_id=case.job.id,
+async def _go(conn: Connection, case: Case, tokens: float | None) -> Step:
+    """Say what is to be sent; or until when it waits, because so many went to the recipient lately."""
+    if tokens is not None:
+        wait = max(LEAST_WAIT, rules.pair_wait(tokens))
+        return await _wait(conn, case, case.now + timedelta(seconds=wait), "PAIR_RATE")
+    content = compose.content(
+        case.message,
+        case.template,
+        case.sender,
+        case.consent,
+        case.row["last_inbound_id"],
+        case.attempt_no + 1,
+        case.settings,
     )
-    changes = {"next_retry_at": None, "waits_for": None, "updated_at": case.now}
-    await moves.move(conn, message, "send", changes)
-    await store.note_message(conn, message, "NOTIFICATION_SENDING", ACTOR, details={"attempt_no": number})
-    sending = replace(message, status=Status.SENDING)
-    return Go(
-        sending,
-        compose.content(
-            message, case.template, case.sender, case.consent, case.row["last_inbound_id"], number, case.settings
-        ),
-        case.now,
-    )
+    return Go(replace(case.message, status=Status.SENDING), content, case.now)
 
 
 async def _wait(conn: Connection, case: Case, until: datetime, reason: str) -> Step:
-    """Put off; if it would come too late then, it is cancelled now."""
+    """Put a message off; if it would come too late then, it is cancelled now."""
     message = case.message
     if _too_late(case, until):
         await moves.cancel(conn, message.tenant_id, message.id, "TOO_LATE", ACTOR)
@@ -329,7 +368,7 @@ async def _wait(conn: Connection, case: Case, until: datetime, reason: str) -> S
 
 
 async def _refuse(conn: Connection, case: Case, code: str, message: str) -> Step:
-    """It cannot go as it is: it failed, or goes as the template that is there for the case."""
+    """Refuse a message that cannot go as it is: it fails, or goes as the template that is there for the case."""
     failure = Failure(case.sender.provider, code, message)
     verdict = await failures.fail(conn, case.message, None, failure, case.settings, job_attempt=case.job.attempt)
     if isinstance(verdict, rules.Fail):

@@ -90,12 +90,12 @@ def ordered(lines: list[Line]) -> list[Line]:
 
 
 def stored(row: Row) -> Posted:
-    """What a provider posted, as it was stored."""
+    """Return what a provider posted, as it was stored."""
     return Posted(row["url"], bytes(row["body"]), received_at=row["received_at"])
 
 
 def _not_later(line: Line, received_at: datetime) -> Line:
-    """Nobody wrote after it came in: a clock that is ahead opens no window for longer."""
+    """Cut the time of an inbound message to when it came in: a clock that is ahead opens no window for longer."""
     if isinstance(line, InboundLine) and line.at > received_at:
         return replace(line, at=received_at)
     return line
@@ -219,8 +219,7 @@ async def _status(conn: Connection, tenant_id: str, line: StatusLine, settings: 
             taken = Taken(line.provider_message_id, {"callback": line.reported}, line.wa_id)
             await settle.taken(conn, message, number, taken, line.at)
         case "deliver":
-            await settle.note_wa_id(conn, message, line.wa_id)
-            await settle.delivered(conn, message, number, line.at)
+            await settle.delivered(conn, message, number, line.at, line.wa_id)
         case "judge":
             await _failed(conn, message, number, line, settings)
         case "note":
@@ -246,7 +245,7 @@ async def _message_of(conn: Connection, tenant_id: str, line: StatusLine) -> Mes
 
 
 async def _attempt_of(conn: Connection, message: Message, line: StatusLine) -> Row | None:
-    """The attempt that a callback speaks of; the last one, where it names none."""
+    """Return the attempt that a callback speaks of; the last one, where it names none."""
     return await store.first(
         conn, "attempt_told", tenant_id=message.tenant_id, message_id=message.id, attempt_no=line.attempt_no
     )
@@ -260,7 +259,7 @@ def _failure(line: StatusLine) -> Failure:
 async def _failed(
     conn: Connection, message: Message, number: int, line: StatusLine, settings: OutboundSettings
 ) -> None:
-    """It failed after it was taken: the same table decides as for an answer."""
+    """Fail a message after it was taken: the same table decides as for an answer."""
     verdict = await failures.fail(conn, message, number, _failure(line), settings)
     if isinstance(verdict, rules.Fail):
         if verdict.dead:  # the job that raises it into the dead letters
@@ -271,7 +270,7 @@ async def _failed(
 
 
 async def _complained(conn: Connection, line: ComplaintLine, only: str | None) -> int:
-    """Somebody calls a mail spam: nothing more is sent there. How that one stands is unchanged."""
+    """Stop sending to somebody who calls a mail spam. How that one stands is unchanged."""
     if line.message_id is None:
         return 0
     tenant_id = (await _tenants_of_messages(conn, [line.message_id], only)).get(line.message_id)
@@ -288,7 +287,7 @@ async def _complained(conn: Connection, line: ComplaintLine, only: str | None) -
 
 
 async def _template_told(conn: Connection, line: TemplateLine, only: str | None) -> int:
-    """What WhatsApp says about a template, for each organisation with a number of that account."""
+    """Note what WhatsApp says about a template, for each organisation with a number of that account."""
     if line.event not in (*APPROVED, *WITHDRAWN, "PAUSED"):
         log.warning("template_told", event_told=line.event, template=line.name)
         return 0

@@ -49,14 +49,14 @@ def content(  # noqa: PLR0917 - all that a message is made of
 
 
 def _link(consent: Consent | None, settings: OutboundSettings) -> str | None:
-    """The address at which a consent is ended by one click."""
+    """Return the address at which a consent is ended by one click."""
     if consent is None or not settings.token_secret:
         return None
     return f"{settings.public_url}/api/v1/outbound/unsubscribe/{unsubscribe_token(settings.token_secret, consent.id)}"
 
 
 def _mailbox(consent: Consent | None, settings: OutboundSettings) -> str | None:
-    """The mail address for the same, where the mail server posts what comes in: it knows the secret for it."""
+    """Return the mail address for the same, where the mail server posts what comes in: it knows the secret for it."""
     if consent is None or not (settings.token_secret and settings.bounce_secret):
         return None
     return f"unsubscribe+{mailbox_token(settings.token_secret, consent.id)}@{settings.mail_domain}"

@@ -110,7 +110,7 @@ async def _note_attempt(
 
 
 def _judged(message: Message, failure: Failure, settings: OutboundSettings, rng: random.Random) -> rules.Verdict:
-    """What an error means for a message, with what it has used up."""
+    """Return what an error means for a message, with what it has used up."""
     budget = rules.Budget(
         used=message.attempts_used, same_code=message.code_attempts.get(failure.code, 0), most=settings.max_attempts
     )
@@ -124,7 +124,7 @@ def _judged(message: Message, failure: Failure, settings: OutboundSettings, rng:
 
 
 async def requeue(conn: Connection, message: Message, changes: Mapping[str, object]) -> None:
-    """Back to QUEUED, unless it is there."""
+    """Move a message back to QUEUED, unless it is there."""
     if message.status is not Status.QUEUED:
         await move(conn, message, "requeue", {**changes, "sent_at": None})
 

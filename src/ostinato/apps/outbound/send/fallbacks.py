@@ -41,4 +41,4 @@ async def fall_back(conn: Connection, tenant_id: str, message_id: UUID, settings
     made = await service.accept(conn, tenant_id, ACTOR, new, settings, lenient=True)
     if isinstance(made, Blocked):
         return {"blocked": made.reason}
-    return {"message_id": str(made.message.id)}
+    return {"message_id": str(made.id)}

@@ -11,7 +11,7 @@ from ostinato.apps.outbound.store import Connection
 from ostinato.errors import NotFound
 
 QUEUE: Final = "outbound_callbacks"
-BY_SENDER: Final = ["SENDER_HELD", "HOLD"]
+BY_SENDER: Final = ["SENDER_HELD", "HOLD", "SENDER_RATE"]
 BY_TEMPLATE: Final = ["TEMPLATE_HELD"]
 BY_HOURS: Final = ["QUIET_HOURS"]
 BATCH: Final = 500
@@ -28,17 +28,23 @@ async def release_sender(conn: Connection, tenant_id: str, sender_id: int, actor
 
 
 async def wake_sender(conn: Connection, tenant_id: str, sender_id: int) -> None:
-    """Have all that waits for a sender go, once this is committed."""
+    """Wake all that waits for a sender, once this is committed."""
     await _start(conn, tenant_id, {"sender_id": sender_id})
 
 
+async def pace_anew(conn: Connection, tenant_id: str, sender_id: int) -> None:
+    """Give all that waits for its turn at a sender another one, once this is committed: its rate changed."""
+    await store.run(conn, "forget_turns", tenant_id=tenant_id, sender_id=sender_id)
+    await wake_sender(conn, tenant_id, sender_id)
+
+
 async def wake_template(conn: Connection, tenant_id: str, code: str, language: str) -> None:
-    """Have all that waits for a template go, once this is committed."""
+    """Wake all that waits for a template, once this is committed."""
     await _start(conn, tenant_id, {"template_code": code, "language": language})
 
 
 async def wake_quiet(conn: Connection, tenant_id: str) -> None:
-    """Have all that waits for its hours look again, once this is committed: the hours are others now."""
+    """Wake all that waits for its hours, once this is committed: the hours are others now."""
     await _start(conn, tenant_id, {"quiet": True})
 
 

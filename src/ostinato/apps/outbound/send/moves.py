@@ -101,12 +101,12 @@ async def add_job(conn: Connection, message: Message, kind: str, **args: object)
     )
 
 
-async def enqueue_send(conn: Connection, message: Message, *, run_at: datetime | None = None, lanes: int = 1) -> None:
-    """Add the job that sends a message, in one of so many lanes of its sender, each at the channel's rate.
+async def enqueue_send(conn: Connection, message: Message, *, run_at: datetime | None = None) -> None:
+    """Add the job that sends a message.
 
     By `outbound.start_send`, because its kind is closed to tenants.
     """
-    await store.run(conn, "start_send", **message.key, run_at=run_at, lanes=lanes)
+    await store.run(conn, "start_send", **message.key, run_at=run_at)
     jobs.wake_after_commit(QUEUES[message.channel])
 
 

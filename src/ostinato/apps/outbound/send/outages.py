@@ -74,7 +74,7 @@ async def _begin(conn: Connection, message: Message, failure: Failure, until: da
 
 
 async def answered(conn: Connection, message: Message, sender: Sender) -> None:
-    """The provider answered, whatever it said: what waits for it goes."""
+    """End the outage of a provider that answered, whatever it said: what waits for it goes."""
     if not sender.troubles and sender.outage_since is None:
         return  # as it was when the attempt began: nothing to write in the usual case
     key = {"tenant_id": message.tenant_id, "id": message.sender_id}
@@ -88,7 +88,7 @@ async def answered(conn: Connection, message: Message, sender: Sender) -> None:
 
 
 def waits_until(message: Message, sender: Sender, now: datetime) -> datetime | None:
-    """Until when a message waits because its provider is away; None: it is not, or this one tries it."""
+    """Return until when a message waits because its provider is away; None: it is not, or this one tries it."""
     if sender.outage_since is None or str(sender.probed_by) == str(message.id):
         return None
     look = now + LOOK
@@ -96,7 +96,7 @@ def waits_until(message: Message, sender: Sender, now: datetime) -> datetime | N
 
 
 async def probe(conn: Connection, tenant_id: str, sender_id: int, settings: OutboundSettings) -> float | None:
-    """Have one message tried whose provider was away; seconds until the next look, None: it is back."""
+    """Try one message whose provider was away; return the seconds until the next look, None: it is back."""
     key: dict[str, Any] = {"tenant_id": tenant_id, "id": sender_id}
     row = await store.first(conn, "lock_sender", **key)
     if row is None or row["outage_since"] is None:

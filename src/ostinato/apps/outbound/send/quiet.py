@@ -22,7 +22,7 @@ class Hours(NamedTuple):
 
 
 def hours_of(purpose: Purpose, organisation: Organisation) -> Hours:
-    """When messages of a purpose go: as the organisation has it; marketing neither on Sundays nor on holidays."""
+    """Return the organisation's hours for messages of a purpose; marketing neither on Sundays nor on holidays."""
     if purpose is Purpose.MARKETING:
         return Hours(organisation.marketing_opens, organisation.marketing_closes, every_day=False)
     return Hours(organisation.opens, organisation.closes, every_day=True)
@@ -31,7 +31,7 @@ def hours_of(purpose: Purpose, organisation: Organisation) -> Hours:
 def next_opening(
     at: datetime, purpose: Purpose, organisation: Organisation, *, urgent: bool = False
 ) -> datetime | None:
-    """When a message that is due now may go; None: now.
+    """Return when a message that is due now may go; None: now.
 
     An urgent one is not held up, unless it is marketing.
     """
@@ -53,7 +53,7 @@ def next_opening(
 
 
 def is_holiday(day: date, country: str) -> bool:
-    """Whether a day is a public holiday; "FR-57" is a part of a country with its own."""
+    """Return whether a day is a public holiday; "FR-57" is a part of a country with its own."""
     return day in _holidays(country, day.year)
 
 

@@ -59,7 +59,7 @@ async def _locked(conn: Connection, tenant_id: str, message_id: UUID, wanted: St
 
 
 async def reopen(conn: Connection, message: Message, actor: str) -> None:
-    """FAILED to QUEUED, with the whole budget of attempts."""
+    """Move a message from FAILED to QUEUED, with the whole budget of attempts."""
     budget = {"attempts_used": 0, "code_attempts": {}, "failed_attempt": None}
     await moves.move(conn, message, "retry", {**moves.NOTHING_WRONG, **budget}, by=actor)
     await store.note_message(conn, message, "NOTIFICATION_RETRIED", actor, status=Status.QUEUED, note="retry")

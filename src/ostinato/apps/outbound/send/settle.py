@@ -3,22 +3,54 @@
 The same verbs serve the worker that asked and the callback that comes an hour later.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from ostinato import Context, Done, Snooze, database
-from ostinato.apps.outbound import events, rules, store
+from ostinato import Context, Done, Snooze, database, jobs, tenants
+from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.errors import Undeliverable
 from ostinato.apps.outbound.model import AttemptStatus, Content, Message, Status
 from ostinato.apps.outbound.providers import provider_of
 from ostinato.apps.outbound.providers.protocol import Lost, NotSent, Outcome, Refused, Taken
 from ostinato.apps.outbound.send import failures, outages
-from ostinato.apps.outbound.send.moves import ACTOR, NOTHING_WRONG, Failure, end_attempt, move
+from ostinato.apps.outbound.send.moves import ACTOR, Failure, end_attempt
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 from ostinato.errors import RetryAfter
 
 CALLBACK = "outbound.callback"
+RELAY = "@relay"
+"""What is rung for events that an SQL function has emitted."""
+
+
+class Answer(NamedTuple):
+    """An attempt that a provider took."""
+
+    correlation_id: str
+    begun: Message
+    content: Content
+    taken: Taken
+
+
+async def took(conn: Connection, answers: Sequence[Answer]) -> None:
+    """Write that a provider took attempts, unless a callback was first."""
+    await store.run(
+        conn,
+        "settle_taken",
+        tenant_ids=[each.begun.tenant_id for each in answers],
+        ids=[each.begun.id for each in answers],
+        numbers=[each.content.attempt_no for each in answers],
+        responses=[json.dumps(each.taken.response) for each in answers],
+        provider_ids=[each.taken.provider_message_id for each in answers],
+        wa_ids=[each.taken.wa_id for each in answers],
+        correlations=[each.correlation_id for each in answers],
+        actor=ACTOR,
+    )
+    jobs.wake_after_commit(RELAY)
+    for each in answers:
+        await outages.answered(conn, each.begun, each.content.sender)
 
 
 async def settle(
@@ -28,12 +60,7 @@ async def settle(
     number = content.attempt_no
     if isinstance(outcome, Taken):
         async with ctx.transaction() as conn:
-            message, is_open = await _locked(conn, begun, number)
-            if is_open:
-                await taken(conn, message, number, outcome)
-            else:
-                await _note_id(conn, message, outcome)
-            await outages.answered(conn, message, content.sender)
+            await took(conn, [Answer(ctx.correlation_id, begun, content, outcome)])
         return None
     known = _failure(content.sender.provider, outcome)
     async with ctx.fenced() as conn:
@@ -90,38 +117,41 @@ def _failure(provider: str, outcome: Refused | NotSent | Lost) -> Failure | None
             return Failure(provider, code, message, response, retry_after)
 
 
-async def taken(
-    conn: Connection, message: Message, attempt_no: int | None, outcome: Taken, at: datetime | None = None
-) -> None:
-    """Write that the provider has it; a callback may have said so before."""
-    if attempt_no is not None:
-        done = AttemptStatus.SUCCESS
-        await end_attempt(conn, message, attempt_no, done, response=outcome.response)
-    await note_wa_id(conn, message, outcome.wa_id)
-    if message.status in (Status.SENT, Status.DELIVERED, Status.CANCELLED):
-        await _note_id(conn, message, outcome)
-        return
-    now = at or await database.now(conn)
-    named = {"sent_at": now, "provider_message_id": outcome.provider_message_id}
-    await move(conn, message, "accept", {**NOTHING_WRONG, **named})
-    await _emit_sent(conn, message, {"attempt_no": attempt_no})
+async def taken(conn: Connection, message: Message, attempt_no: int, outcome: Taken, at: datetime) -> None:
+    """Write that the provider has it, as a callback says; it may have been said before."""
+    await store.run(
+        conn,
+        "note_taken",
+        **message.key,
+        attempt_no=attempt_no,
+        provider_response=outcome.response,
+        provider_message_id=outcome.provider_message_id,
+        wa_id=outcome.wa_id,
+        at=at,
+        actor=ACTOR,
+        correlation_id=tenants.current_correlation(),
+    )
+    jobs.wake_after_commit(RELAY)
 
 
-async def delivered(conn: Connection, message: Message, attempt_no: int | None, at: datetime) -> None:
-    """It arrived; `sent` may come later, or never: what arrived was sent."""
-    if attempt_no is not None:
-        done = AttemptStatus.SUCCESS
-        await end_attempt(conn, message, attempt_no, done, response={"callback": "delivered"})
-    times = {"sent_at": message.sent_at or at, "delivered_at": at}
-    await move(conn, message, "deliver", {**NOTHING_WRONG, **times})
-    if message.sent_at is None:
-        await _emit_sent(conn, message, {"attempt_no": attempt_no})
-    await store.note_message(conn, message, "NOTIFICATION_DELIVERED", CALLBACK, status=Status.DELIVERED)
-    await events.emit_status(conn, message, Status.DELIVERED)
+async def delivered(conn: Connection, message: Message, attempt_no: int, at: datetime, wa_id: str | None) -> None:
+    """Note that a message arrived; `sent` may come later, or never: what arrived was sent."""
+    await store.run(
+        conn,
+        "note_delivered",
+        **message.key,
+        attempt_no=attempt_no,
+        wa_id=wa_id,
+        at=at,
+        actor=ACTOR,
+        told_by=CALLBACK,
+        correlation_id=tenants.current_correlation(),
+    )
+    jobs.wake_after_commit(RELAY)
 
 
 async def doubt(conn: Connection, message: Message, attempt_no: int, why: str, settings: OutboundSettings) -> float:
-    """No answer came: wait for a callback before anything is sent again; for how long."""
+    """Note that no answer came, and return how long to wait for a callback before anything is sent again."""
     now = await database.now(conn)
     hold = settings.unknown_hold_seconds
     attempt = {"tenant_id": message.tenant_id, "message_id": message.id, "attempt_no": attempt_no}
@@ -135,7 +165,7 @@ async def doubt(conn: Connection, message: Message, attempt_no: int, why: str, s
 
 
 async def too_late(conn: Connection, message: Message, attempt_no: int, failure: Failure | None) -> None:
-    """An attempt came to nothing after another one was taken: the message stays as it is."""
+    """End an attempt that came to nothing after another one was taken: the message stays as it is."""
     known = failure or Failure(provider_of(message.channel).name, rules.UNKNOWN, "no answer came")
     await end_attempt(conn, message, attempt_no, AttemptStatus.FAILED, failure=known)
     await store.note_message(
@@ -145,19 +175,3 @@ async def too_late(conn: Connection, message: Message, attempt_no: int, failure:
         ACTOR,
         details={"attempt_no": attempt_no, "error_code": known.code, "next_retry_at": None},
     )
-
-
-async def note_wa_id(conn: Connection, message: Message, wa_id: str | None) -> None:
-    """Remember by which other number a person is known at WhatsApp, and writes to us."""
-    if wa_id is not None and wa_id != message.to_address:
-        await store.run(conn, "note_wa_id", **message.pair, wa_id=wa_id)
-
-
-async def _note_id(conn: Connection, message: Message, outcome: Taken) -> None:
-    told = outcome.provider_message_id
-    await store.run(conn, "note_provider_id", **message.key, provider_message_id=told)
-
-
-async def _emit_sent(conn: Connection, message: Message, details: Mapping[str, object]) -> None:
-    await store.note_message(conn, message, "NOTIFICATION_SENT", ACTOR, status=Status.SENT, details=details)
-    await events.emit_status(conn, message, Status.SENT)

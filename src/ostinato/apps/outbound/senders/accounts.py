@@ -25,7 +25,7 @@ SECRETS: Final = (CREDENTIALS,)
 
 
 def checked(provider: Provider, given: Mapping[str, Any], settings: OutboundSettings) -> dict[str, Any]:
-    """What opens an account, by the names of the settings that it stands for; refuses what does not fit."""
+    """Return what opens an account, by the names of the settings that it stands for; refuses what does not fit."""
     known = {name for name, value in given.items() if value is not None}
     missing = [name for name in provider.needed if name not in known]
     strange = sorted(known - set(provider.account))
@@ -49,7 +49,7 @@ def sealed(vault: Vault, tenant_id: str, provider: str, provider_key: str, accou
 
 
 def settings_of(vault: Vault, tenant_id: str, sender: Sender, settings: OutboundSettings) -> OutboundSettings:
-    """The settings that a sender is used with; raises `SecretRefused` if its account cannot be opened."""
+    """Return the settings that a sender is used with; raises `SecretRefused` if its account cannot be opened."""
     if sender.credentials is None:
         return settings
     return Sealed(tenant_id, sender.provider, sender.provider_key, sender.credentials).opened(vault, settings)
@@ -65,14 +65,14 @@ class Sealed:
     credentials: str = field(repr=False)
 
     def opened(self, vault: Vault, settings: OutboundSettings) -> OutboundSettings:
-        """The settings with this account; raises `SecretRefused`."""
+        """Return the settings with this account; raises `SecretRefused`."""
         purpose = CREDENTIALS.purpose(self.tenant_id, self.provider, self.provider_key)
         account: dict[str, Any] = json.loads(vault.open(self.credentials, purpose=purpose))
         return replace(settings, **account)
 
 
 async def of_hook(conn: Connection, provider: str, hook: str) -> Sealed | None:
-    """The account under whose name its provider calls back; None: nobody's, or the sender has none of its own."""
+    """Return the account under whose name a provider calls back; None: nobody's, or the sender has none of its own."""
     try:
         named = UUID(hook)
     except ValueError:

@@ -41,13 +41,13 @@ class Owned:
 
     @classmethod
     def of(cls, row: Row) -> "Owned":
-        """From its row."""
+        """Make the record from its row."""
         named = {name: row[name] for name in ("key", "tenant_id", "proof", "account", "proven_at", "proven_by")}
         return cls(channel=PROVIDERS[row["provider"]].channel, **named)
 
 
 def key_of(channel: Channel, key: str, region: str = "FR") -> str:
-    """What is proven, as it is stored: of mail an address or a domain."""
+    """Return what is proven, as it is stored: of mail an address or a domain."""
     text = key.strip().lower()
     if channel is Channel.EMAIL and "@" not in text:
         if not _DOMAIN.fullmatch(text):
@@ -57,12 +57,12 @@ def key_of(channel: Channel, key: str, region: str = "FR") -> str:
 
 
 def domain_of(sender: Sender) -> str:
-    """The domain of a mail sender."""
+    """Return the domain of a mail sender."""
     return sender.provider_key.rpartition("@")[2].lower()
 
 
 async def challenge(conn: Connection, tenant_id: str, domain: str) -> str:
-    """What the record of a domain says: no other organisation, and no other installation, has the same."""
+    """Return what the record of a domain says: no other organisation, and no other installation, has the same."""
     row = await store.one(conn, "challenge", about=f"{tenant_id}/{domain}")
     return f"ostinato-sender={row['code']}"
 
@@ -98,13 +98,13 @@ async def trust(conn: Connection, tenant_id: str, provider: str, key: str) -> No
 
 
 async def grant(conn: Connection, tenant_id: str, channel: Channel, key: str, *, account: bool, by: str) -> Owned:
-    """The administrator says whose it is, whatever was before, and whether the installation's account may be used."""
+    """Grant a sender to a tenant, whoever had it before; `account`: whether it may use the installation's account."""
     name = {"provider": provider_of(channel).name, "key": key_of(channel, key)}
     return Owned.of(await store.one(conn, "grant_ownership", **name, tenant_id=tenant_id, account=account, by=by))
 
 
 async def withdraw(conn: Connection, channel: Channel, key: str, *, by: str) -> Owned:
-    """The administrator takes it away: nothing more goes out by it."""
+    """Withdraw a sender from its tenant: nothing more goes out by it."""
     name = {"provider": provider_of(channel).name, "key": key_of(channel, key)}
     row = await store.first(conn, "withdraw_ownership", **name, by=by)
     if row is None:
@@ -113,5 +113,5 @@ async def withdraw(conn: Connection, channel: Channel, key: str, *, by: str) -> 
 
 
 async def owners(conn: Connection, tenant_id: str | None = None) -> list[Owned]:
-    """What is whose, of one organisation or of all."""
+    """Return who owns which sender, of one organisation or of all."""
     return [Owned.of(row) for row in await store.rows(conn, "owners", tenant_id=tenant_id)]

@@ -44,10 +44,13 @@ grant execute on all functions in schema outbound to ostinato_worker;
 grant execute on function
     outbound.add_callback, outbound.end_callback, outbound.refuse_callback, outbound.tenant_of_consent,
     outbound.tenants_told_of, outbound.account_of_hook, outbound.observe, outbound.claim_ownership,
-    outbound.grant_ownership, outbound.withdraw_ownership, outbound.owners
+    outbound.grant_ownership, outbound.withdraw_ownership, outbound.owners, outbound.accept_messages_as
 to ostinato_api;
 grant execute on function
     outbound.note_message, outbound.note_audit, outbound.figures, outbound.sealed, outbound.proof_of, outbound.usable,
-    outbound.start_send, outbound.start_wake, outbound.start_forget, outbound.start_replan, outbound.start_timers,
+    outbound.accept_messages, outbound.consent_refusal, outbound.lanes, outbound.facts, outbound.is_outdated,
+    outbound.tell_status, outbound.judge_messages, outbound.add_messages, outbound.note_judged, outbound.start_judged,
+    outbound.start_sends, outbound.start_send,
+    outbound.start_wake, outbound.start_forget, outbound.start_replan, outbound.start_timers,
     outbound.leave_ownership
 to ostinato_tenant;

@@ -20,7 +20,10 @@ on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.re
     updated_at = excluded.updated_at;
 
 -- name: put_sender
--- Adds a sender, or changes how it is shown and what opens its account.
+-- Adds a sender, or changes how it is shown and what opens its account. With another rate its turns begin anew.
+with before as (
+    select rate from outbound.sender
+    where tenant_id = %(tenant_id)s and channel = %(channel)s and provider_key = %(provider_key)s)
 insert into outbound.sender (tenant_id, channel, provider, provider_key, display, account_key, credentials, on_unknown,
     rate, is_default, reply_to)
 values (%(tenant_id)s, %(channel)s, %(provider)s, %(provider_key)s, %(display)s, %(account_key)s, %(credentials)s,
@@ -29,8 +32,11 @@ on conflict (tenant_id, channel, provider_key) do update set display = excluded.
     account_key = coalesce(excluded.account_key, outbound.sender.account_key),
     credentials = coalesce(excluded.credentials, outbound.sender.credentials), on_unknown = excluded.on_unknown,
     rate = excluded.rate, is_default = excluded.is_default, reply_to = excluded.reply_to,
+    next_turn_at = case when outbound.sender.rate is not distinct from excluded.rate then outbound.sender.next_turn_at
+        when outbound.sender.next_turn_at > ostinato.now()
+        then ostinato.now() + make_interval(secs => 1 / excluded.rate) end,
     deleted_at = null
-returning id;
+returning id, exists (select from before b where b.rate is distinct from outbound.sender.rate) as paced_anew;
 
 -- name: no_default
 -- No sender of a channel is the usual one: another one is about to be.
@@ -59,19 +65,21 @@ returning next_turn_at - make_interval(secs => 1 / rate) as at;
 -- Notes the turn of a message.
 update outbound.message set turn_at = %(at)s where tenant_id = %(tenant_id)s and id = %(id)s;
 
+-- name: forget_turns
+-- Takes their turns at a sender from the messages that wait: its rate is another. Who sends locks the message before
+-- its sender, which is locked here, so what a worker has in hand is left alone.
+with waiting as (
+    select id from outbound.message
+    where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and status = 'QUEUED' and waits_for is not null
+        and turn_at > ostinato.now() order by id for update skip locked)
+update outbound.message m set turn_at = null from waiting w where m.tenant_id = %(tenant_id)s and m.id = w.id;
+
 -- name: senders
 -- The senders of a tenant, or one of them, and whether something may be sent by them.
 select s.*, outbound.usable(s) as usable, p.proof from outbound.sender s
 left join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on true
 where s.tenant_id = %(tenant_id)s and (%(id)s::bigint is null or s.id = %(id)s) and s.deleted_at is null
 order by s.id;
-
--- name: sender_for
--- The sender of a channel: the one named, else the usual one, else the first by which something may be sent.
-select s.*, outbound.usable(s) as usable from outbound.sender s
-where s.tenant_id = %(tenant_id)s and s.channel = %(channel)s and (%(id)s::bigint is null or s.id = %(id)s)
-    and s.deleted_at is null
-order by outbound.usable(s) desc, s.is_default desc, s.id limit 1;
 
 -- name: sender_of_provider
 -- Whose sender a provider speaks of: his who has proven that it is; with `only`, if that is whose account it is.
@@ -211,16 +219,9 @@ update outbound.template set provider_status = 'DISABLED', provider_status_at = 
     updated_at = ostinato.now()
 where tenant_id = %(tenant_id)s and template_code = %(template_code)s and language = %(language)s;
 
--- name: consent
--- The consent of a subject for a channel and purpose, and whether nothing more is wanted at the address.
-select c.*, exists (select from outbound.suppression x where x.tenant_id = c.tenant_id and x.channel = c.channel
-    and x.purpose = c.purpose
-    and x.address_mac = any (%(address_macs)s)) as suppressed
-from outbound.consent c where c.tenant_id = %(tenant_id)s and c.subject_id = %(subject_id)s and c.channel = %(channel)s
-    and c.purpose = %(purpose)s;
-
 -- name: lock_consent
--- The same, held until the end of the transaction, so that nobody ends it meanwhile.
+-- The consent of a subject for a channel and purpose, held until the end of the transaction, so that nobody ends it
+-- meanwhile.
 select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(channel)s
     and purpose = %(purpose)s for update;
 
@@ -345,27 +346,14 @@ select exists (select from outbound.consent_event where tenant_id = %(tenant_id)
 select tenant_id, id from outbound.consent where status = 'GRANTED' and expires_at <= ostinato.now()
     order by id limit 500 for update skip locked;
 
--- name: message_by_key
--- The message of a key, if it was used, and the fingerprint of the request as it is stored.
-select m.*, outbound.sealed(%(fields)s::jsonb) as sealed from (values (1)) one (n)
-left join outbound.message m on m.tenant_id = %(tenant_id)s and m.idempotency_key = %(idempotency_key)s;
-
--- name: add_message
--- A message, unless its key is taken.
-insert into outbound.message (tenant_id, id, dossier_id, subject_id, channel, purpose, to_address, template_code,
-    language, subject, payload, fingerprint, urgent, sender_id, idempotency_key, entity_type, entity_id,
-    logical_event_id, recipient_ref, fallback_of, inbound_id, not_after, send_at, next_retry_at, waits_for,
-    correlation_id)
-values (%(tenant_id)s, %(id)s, %(dossier_id)s, %(subject_id)s, %(channel)s, %(purpose)s, %(to_address)s,
-    %(template_code)s, %(language)s, %(subject)s, %(payload)s, %(fingerprint)s, %(urgent)s, %(sender_id)s,
-    %(idempotency_key)s, %(entity_type)s, %(entity_id)s, %(logical_event_id)s, %(recipient_ref)s, %(fallback_of)s,
-    %(inbound_id)s, %(not_after)s, %(send_at)s, %(send_at)s,
-    case when %(send_at)s::timestamptz is not null then 'SEND_AT' end, %(correlation_id)s)
-on conflict (tenant_id, idempotency_key) do nothing returning *;
+-- name: accept_messages
+-- Accepts messages, or says what has changed since it was seen.
+select results, facts, queues from outbound.accept_messages(%(tenant_id)s, %(actor)s, %(asked)s, %(seen)s, %(limits)s,
+    %(correlation_id)s);
 
 -- name: start_send
 -- Adds the job that sends a message.
-select outbound.start_send(%(tenant_id)s, %(id)s, %(run_at)s, %(lanes)s);
+select outbound.start_send(%(tenant_id)s, %(id)s, %(run_at)s);
 
 -- name: start_wake
 -- Adds the job that wakes what waits for a sender, a template or its hours.
@@ -427,16 +415,21 @@ where tenant_id = %(tenant_id)s and entity_type = %(entity_type)s and entity_id 
     order by id for update;
 
 -- name: for_sending
--- Everything that decides whether a message may go now; the message is held until the end of the transaction.
+-- Everything that decides whether messages may go now; they are held until the end of the transaction, in the order of
+-- their ids.
 select m.*, to_jsonb(s) as sender, outbound.usable(s) as usable, to_jsonb(t) as template,
     to_jsonb(f) as other_template, to_jsonb(o) as organisation,
     to_jsonb(p) as pair, to_jsonb(a) as last_attempt, i.received_at as last_inbound,
     i.provider_message_id as last_inbound_id, to_jsonb(k) as contribution, to_jsonb(b) as member, to_jsonb(r) as asked,
-    ostinato.now() as now, exists (select from outbound.suppression x
+    ostinato.now() as now, outbound.consent_refusal(c, m.to_address, exists (select from outbound.suppression x
     where x.tenant_id = m.tenant_id and x.channel = m.channel and x.purpose = m.purpose
-               and x.address_mac = any (%(address_macs)s)) as suppressed
-from outbound.message m
+               and x.address_mac in (w.mac, w.other_mac))) as refusal
+from unnest(%(tenant_ids)s::text[], %(ids)s::uuid[], %(macs)s::bytea[], %(other_macs)s::bytea[])
+    as w (tenant_id, id, mac, other_mac)
+join outbound.message m on m.tenant_id = w.tenant_id and m.id = w.id
 join outbound.sender s on s.tenant_id = m.tenant_id and s.id = m.sender_id
+left join outbound.consent c on c.tenant_id = m.tenant_id and c.subject_id = m.subject_id and c.channel = m.channel
+    and c.purpose = m.purpose
 left join outbound.template t on t.tenant_id = m.tenant_id and t.template_code = m.template_code
     and t.language = m.language
 left join outbound.template f on f.tenant_id = m.tenant_id
@@ -457,45 +450,30 @@ left join outbound.coop_contribution k on m.entity_type = 'COOP_CONTRIBUTION' an
     and k.id = m.entity_id
 left join outbound.coop_member b on m.entity_type like 'COOP\_%%' and b.tenant_id = m.tenant_id
     and b.id = m.recipient_ref
-where m.tenant_id = %(tenant_id)s and m.id = %(id)s for update of m;
+order by m.id for update of m;
 
--- name: consent_for_sending
--- The consent that a message needs, held against its end until the attempt is noted. Before the message: that is the
--- order of locks.
-select c.* from outbound.message m
+-- name: consents_for_sending
+-- The consents that messages need, held against their end until the attempts are noted. Before the messages: that is
+-- the order of locks.
+select c.*, m.id as message_id from unnest(%(tenant_ids)s::text[], %(ids)s::uuid[]) as w (tenant_id, id)
+join outbound.message m on m.tenant_id = w.tenant_id and m.id = w.id
 join outbound.consent c on c.tenant_id = m.tenant_id and c.subject_id = m.subject_id and c.channel = m.channel
     and c.purpose = m.purpose
-where m.tenant_id = %(tenant_id)s and m.id = %(id)s for share of c;
+order by c.id for share of c;
 
 -- name: wait
 -- Notes until when a message waits, and for what.
 update outbound.message set next_retry_at = %(until)s, waits_for = %(waits_for)s, updated_at = ostinato.now()
     where tenant_id = %(tenant_id)s and id = %(id)s;
 
--- name: take_token
--- Takes a token of a pair of sender and recipient, if there is one: 45 at most, and one more every six seconds. One
--- statement, so that of two messages that want the last one only one gets it.
-insert into outbound.pair as p (tenant_id, sender_id, address, tokens, counted_at)
-values (%(tenant_id)s, %(sender_id)s, %(address)s, %(burst)s - 1, ostinato.now())
-on conflict (tenant_id, sender_id, address) do update set counted_at = excluded.counted_at,
-    tokens = least(%(burst)s, p.tokens + greatest(0,
-    extract(epoch from excluded.counted_at - p.counted_at)) / %(seconds)s) - 1
-where least(%(burst)s, p.tokens + greatest(0, extract(epoch
-    from excluded.counted_at - p.counted_at)) / %(seconds)s) >= 1
-returning tokens;
-
--- name: tokens_left
--- What a pair of sender and recipient has left.
-select least(%(burst)s, tokens + greatest(0, extract(epoch from ostinato.now() - counted_at)) / %(seconds)s) as tokens
-    from outbound.pair
-where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and address = %(address)s;
-
--- name: note_wa_id
--- By which other number WhatsApp knows a recipient.
-insert into outbound.pair (tenant_id, sender_id, address, wa_id)
-    values (%(tenant_id)s, %(sender_id)s, %(address)s, %(wa_id)s)
-on conflict (tenant_id, sender_id, address) do update set wa_id = excluded.wa_id where outbound.pair.wa_id is distinct
-    from excluded.wa_id;
+-- name: begin_attempts
+-- Notes attempts, before the provider is called, or says what the recipients' pairs have left. Pairs are locked in
+-- their order.
+select w.id, outbound.begin_attempt(w.tenant_id, w.id, w.attempt_no, w.mode, w.job_id, %(actor)s, w.correlation_id,
+    w.burst, %(seconds)s) as tokens
+from (select * from unnest(%(tenant_ids)s::text[], %(ids)s::uuid[], %(numbers)s::integer[], %(modes)s::text[],
+    %(job_ids)s::bigint[], %(correlations)s::text[], %(bursts)s::double precision[], %(pairs)s::text[])
+    as g (tenant_id, id, attempt_no, mode, job_id, correlation_id, burst, pair) order by g.pair, g.id) w;
 
 -- name: address_of_wa_id
 -- Which recipient WhatsApp knows by a number.
@@ -509,20 +487,28 @@ insert into outbound.pair (tenant_id, sender_id, address, paused_until)
 on conflict (tenant_id, sender_id, address) do update
     set paused_until = greatest(outbound.pair.paused_until, excluded.paused_until);
 
--- name: add_attempt
--- An attempt, before the provider is called.
-insert into outbound.attempt (tenant_id, message_id, attempt_no, mode, job_id)
-    values (%(tenant_id)s, %(message_id)s, %(attempt_no)s, %(mode)s, %(job_id)s);
-
 -- name: end_attempt
--- How an attempt ended. One that was taken may fail later, and one whose outcome was unknown may turn out to be taken;
--- else its end stays.
-update outbound.attempt set status = %(status)s, error_code = %(error_code)s, error_class = %(error_class)s,
-    error_message = %(error_message)s, provider_response = %(provider_response)s, next_retry_at = %(next_retry_at)s,
-    counted = %(counted)s, ended_at = ostinato.now()
-where tenant_id = %(tenant_id)s and message_id = %(message_id)s and attempt_no = %(attempt_no)s
-  and (status = 'TRYING' or (status = 'SUCCESS' and %(status)s = 'FAILED')
-  or (error_code = 'UNKNOWN_OUTCOME' and %(status)s = 'SUCCESS'));
+-- How an attempt ended.
+select outbound.end_attempt(%(tenant_id)s, %(message_id)s, %(attempt_no)s, %(status)s, %(error_code)s, %(error_class)s,
+    %(error_message)s, %(provider_response)s, %(next_retry_at)s, %(counted)s);
+
+-- name: settle_taken
+-- The provider took attempts; their messages are locked in the order of their ids.
+select outbound.settle_taken(w.tenant_id, w.id, w.attempt_no, w.response::jsonb, w.provider_message_id, w.wa_id,
+    %(actor)s, w.correlation_id)
+from (select * from unnest(%(tenant_ids)s::text[], %(ids)s::uuid[], %(numbers)s::integer[], %(responses)s::text[],
+    %(provider_ids)s::text[], %(wa_ids)s::text[], %(correlations)s::text[])
+    as g (tenant_id, id, attempt_no, response, provider_message_id, wa_id, correlation_id) order by g.id) w;
+
+-- name: note_taken
+-- A provider says that it has a message.
+select outbound.note_taken(%(tenant_id)s, %(id)s, %(attempt_no)s, %(provider_response)s, %(provider_message_id)s,
+    %(wa_id)s, %(at)s, %(actor)s, %(correlation_id)s);
+
+-- name: note_delivered
+-- A provider says that a message arrived.
+select outbound.note_delivered(%(tenant_id)s, %(id)s, %(attempt_no)s, %(wa_id)s, %(at)s, %(actor)s, %(told_by)s,
+    %(correlation_id)s);
 
 -- name: attempt_told
 -- The attempt that a callback speaks of, the last if it names none; and whether another one goes on or was taken.
@@ -553,8 +539,7 @@ where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: note_provider_id
 -- What the provider calls a message.
-update outbound.message set provider_message_id = %(provider_message_id)s, updated_at = ostinato.now()
-where tenant_id = %(tenant_id)s and id = %(id)s and provider_message_id is null;
+select outbound.note_provider_id(%(tenant_id)s, %(id)s, %(provider_message_id)s);
 
 -- name: note_read
 -- When a message was read.
@@ -592,7 +577,7 @@ order by id desc limit %(most)s;
 -- name: add_callback
 -- The bytes of a callback, and the job that reads them.
 select id, received_at from outbound.add_callback(%(provider)s, %(url)s, %(content_type)s, %(body)s, %(tenant_id)s,
-    queue => %(queue)s);
+    queue => %(queue)s, correlation_id => %(correlation_id)s);
 
 -- name: callback
 -- A callback.
@@ -647,11 +632,6 @@ returning purpose;
 select max(since) as since from outbound.suppression
 where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
     and address_mac = any (%(address_macs)s);
-
--- name: last_inbound
--- When somebody last wrote to a sender.
-select max(received_at) as received_at from outbound.inbound
-    where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and from_address = %(address)s;
 
 -- name: prune
 -- Forgets the bytes of callbacks and what guards against their repetition, when no provider repeats them any more; what

@@ -26,16 +26,17 @@ select r.tenant_id, r.group_id, r.id as round_id, null::timestamptz as at, r.id 
 where r.status = 'scheduled' and r.stale and r.id > %(after_id)s order by r.id limit %(most)s;
 
 -- name: to_open
--- Scheduled rounds whose time has come.
+-- Scheduled rounds whose time has come. The clock is asked once, here and below: asked for each row it is no bound of
+-- the index, and every round that is scheduled at all would be read.
 select r.tenant_id, r.group_id, r.id as round_id, r.open_at as at, r.id as place from rounds.daily_rounds r
-where r.status = 'scheduled' and not r.stale and r.open_at <= ostinato.now()
+where r.status = 'scheduled' and not r.stale and r.open_at <= (select ostinato.now())
   and (r.open_at, r.id) > (%(after_at)s::timestamptz, %(after_id)s)
 order by r.open_at, r.id limit %(most)s;
 
 -- name: to_prompt
 -- Open rounds that wait for a prompt, of groups that have one now.
 select r.tenant_id, r.group_id, r.id as round_id, null::timestamptz as at, r.id as place from rounds.daily_rounds r
-where r.status = 'open' and r.resolved_title is null and r.close_at > ostinato.now() and r.id > %(after_id)s
+where r.status = 'open' and r.resolved_title is null and r.close_at > (select ostinato.now()) and r.id > %(after_id)s
   and exists (select from rounds.group_prompts p where p.tenant_id = r.tenant_id and p.group_id = r.group_id
                 and p.is_active)
 order by r.id limit %(most)s;
@@ -43,19 +44,20 @@ order by r.id limit %(most)s;
 -- name: to_close
 -- Open rounds whose time is over.
 select r.tenant_id, r.group_id, r.id as round_id, r.close_at as at, r.id as place from rounds.daily_rounds r
-where r.status = 'open' and r.close_at <= ostinato.now()
+where r.status = 'open' and r.close_at <= (select ostinato.now())
   and (r.close_at, r.id) > (%(after_at)s::timestamptz, %(after_id)s)
 order by r.close_at, r.id limit %(most)s;
 
 -- name: next_opening
 -- The next opening within a time.
 select min(r.open_at) from rounds.daily_rounds r
-where r.status = 'scheduled' and not r.stale and r.open_at > ostinato.now() and r.open_at < ostinato.now() + %(within)s;
+where r.status = 'scheduled' and not r.stale and r.open_at > (select ostinato.now())
+  and r.open_at < (select ostinato.now() + %(within)s);
 
 -- name: next_closing
 -- The next closing within a time.
 select min(r.close_at) from rounds.daily_rounds r
-where r.status = 'open' and r.close_at > ostinato.now() and r.close_at < ostinato.now() + %(within)s;
+where r.status = 'open' and r.close_at > (select ostinato.now()) and r.close_at < (select ostinato.now() + %(within)s);
 
 -- name: begin_creation
 -- Which groups of a set need a round, under their locks.
@@ -85,8 +87,8 @@ select * from rounds.begin_opening(%(ids)s, %(recent)s, %(wait)s);
 
 -- name: apply_opening
 -- Opens rounds.
-select * from rounds.apply_opening(%(round_ids)s::bigint[], %(prompt_ids)s::bigint[], %(missed)s::boolean[], %(by)s,
-                                   %(correlation_id)s);
+select * from rounds.apply_opening(%(round_ids)s::bigint[], %(tenant_ids)s::text[], %(prompt_ids)s::bigint[],
+                                   %(missed)s::boolean[], %(by)s, %(correlation_id)s);
 
 -- name: close_rounds
 -- Closes rounds, under the locks of their groups.

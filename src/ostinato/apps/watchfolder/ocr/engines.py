@@ -47,7 +47,7 @@ RAPID_LANGS = (
 
 
 def languages() -> tuple[str, ...]:
-    """The languages that this machine can read, by whichever engine."""
+    """Return the languages that this machine can read, by whichever engine."""
     found = _tesseract()
     here = set(found.langs if found is not None else ()) | set(RAPID_LANGS if rapid.is_installed() else ())
     return tuple(sorted(here - NO_LANGUAGES))
@@ -65,7 +65,7 @@ def check_languages(lang: str) -> None:
 
 
 def choose(wanted: str = "auto", lang: str = "fra+eng") -> Engine:
-    """The engine of this machine; `InvalidInput` when there is none for a language."""
+    """Choose the engine of this machine; `InvalidInput` when there is none for a language."""
     if wanted == "auto" and (rapid.is_installed() or _tesseract() is not None):
         check_languages(lang)
     found = _tesseract()

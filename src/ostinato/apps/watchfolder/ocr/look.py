@@ -11,7 +11,7 @@ from ostinato.apps.watchfolder.station.worker import Progress
 LOOK_DPI = 72
 SKEWED_DEGREES = 1.5
 DOMINATES = 0.5
-"""A page of which a picture covers at least this part is a scan, whatever text is stamped on it."""
+"""A page of which pictures cover at least this part is a scan, whatever text is stamped on it; some come in strips."""
 INVISIBLE = 3
 """How a PDF draws the text that OCR has found: not at all."""
 
@@ -54,7 +54,7 @@ def look(path: Path, report: Progress) -> Look:
 
 
 def _is_stamped_scan(page: Any) -> bool:  # noqa: ANN401 - of pdfium
-    """Whether a picture fills the page and its words were not read yet: none of its text is invisible."""
+    """Return whether pictures fill the page and its words were not read yet: none of its text is invisible."""
     from pypdfium2 import raw  # noqa: PLC0415 - in worker processes only
 
     width, height = page.get_size()
@@ -66,5 +66,5 @@ def _is_stamped_scan(page: Any) -> bool:  # noqa: ANN401 - of pdfium
             continue
         left, bottom, right, top = each.get_bounds()
         across = min(right, width) - max(left, 0.0)
-        covered = max(covered, max(across, 0.0) * max(min(top, height) - max(bottom, 0.0), 0.0))
+        covered += max(across, 0.0) * max(min(top, height) - max(bottom, 0.0), 0.0)
     return bool(covered >= DOMINATES * width * height)

@@ -13,7 +13,7 @@ MOST_CROSSING = 0.2
 
 
 def reading_order(boxes: Sequence[Box]) -> list[list[int]]:
-    """The lines of each row, by their numbers, in the order in which they are read."""
+    """Return the lines of each row, by their numbers, in the order in which they are read."""
     gutter = _gutter(boxes)
     if gutter is None:
         return rows(boxes, range(len(boxes)))
@@ -32,7 +32,7 @@ def reading_order(boxes: Sequence[Box]) -> list[list[int]]:
 
 
 def rows(boxes: Sequence[Box], numbers: Sequence[int]) -> list[list[int]]:
-    """Lines side by side, from left to right; rows from top to bottom."""
+    """Return the rows from top to bottom, each with its lines from left to right."""
     found: list[list[int]] = []
     for number in sorted(numbers, key=lambda each: boxes[each][1] + boxes[each][3]):
         _, top, _, bottom = boxes[number]
@@ -47,7 +47,7 @@ def rows(boxes: Sequence[Box], numbers: Sequence[int]) -> list[list[int]]:
 
 
 def _gutter(boxes: Sequence[Box]) -> float | None:
-    """Where a white strip parts two columns of running text; a table is no such thing."""
+    """Return where a white strip parts two columns of running text; a table is no such thing."""
     if len(boxes) < 2 * LEAST_LINES:
         return None
     start, end = min(box[0] for box in boxes), max(box[2] for box in boxes)
@@ -68,7 +68,7 @@ def _gutter(boxes: Sequence[Box]) -> float | None:
 
 
 def _is_column(lines: Sequence[Box], page: float) -> bool:
-    """Whether lines fill their column, as running text does and the cells of a table do not."""
+    """Return whether lines fill their column, as running text does and the cells of a table do not."""
     wide = max(box[2] for box in lines) - min(box[0] for box in lines)
     filled = median(box[2] - box[0] for box in lines)
     return wide >= NARROWEST * page and filled >= FILLED * wide

@@ -62,12 +62,12 @@ class PageEngine(OcrEngine):
 
     @staticmethod
     def version() -> str:
-        """Of the engine behind."""
+        """Return the version of the engine behind."""
         return _run[0].engine.version
 
     @staticmethod
     def creator_tag(options: Any) -> str:  # noqa: ANN401, ARG004 - as OCRmyPDF has it
-        """What made the text."""
+        """Return what made the text."""
         return f"Ostinato {_run[0].engine.name} {_run[0].engine.version}"
 
     def __str__(self) -> str:
@@ -75,12 +75,12 @@ class PageEngine(OcrEngine):
 
     @staticmethod
     def languages(options: Any) -> set[str]:  # noqa: ANN401 - as OCRmyPDF has it
-        """Those that were asked for: which are there was checked before."""
+        """Return the languages that were asked for: which are there was checked before."""
         return set(options.languages)
 
     @staticmethod
     def get_orientation(input_file: Path, options: Any) -> OrientationConfidence:  # noqa: ANN401 - as above
-        """How far the content is turned clockwise."""
+        """Return how far the content is turned clockwise."""
         run = _run[0]
         if run.engine.name == "tesseract" and run.engine.has_osd:
             found = TESSERACT.get_orientation(input_file, options)
@@ -90,14 +90,14 @@ class PageEngine(OcrEngine):
 
     @staticmethod
     def get_deskew(input_file: Path, options: Any) -> float:  # noqa: ANN401, ARG004 - as above
-        """The angle to turn by; 0 for what is straight enough to be left as it is."""
+        """Return the angle to turn by; 0 for what is straight enough to be left as it is."""
         with Image.open(input_file) as image:
             angle = skew.angle_of(image)
         return angle if abs(angle) >= SKEWED_DEGREES else 0.0
 
     @staticmethod
     def supports_generate_ocr() -> bool:
-        """We return what was read, without a file between."""
+        """Return True: we return what was read, without a file between."""
         return True
 
     @staticmethod
@@ -129,7 +129,7 @@ class PageEngine(OcrEngine):
         output_text: Path,
         options: Any,  # noqa: ANN401 - as OCRmyPDF has it
     ) -> None:
-        """Not asked for: see `supports_generate_ocr`."""
+        """Refuse, as it is not asked for: see `supports_generate_ocr`."""
         raise NotImplementedError
 
     @staticmethod
@@ -139,19 +139,19 @@ class PageEngine(OcrEngine):
         output_text: Path,
         options: Any,  # noqa: ANN401 - as OCRmyPDF has it
     ) -> None:
-        """Not asked for, likewise."""
+        """Refuse, as it is not asked for either."""
         raise NotImplementedError
 
 
 @hookimpl
 def get_ocr_engine(options: Any) -> OcrEngine:  # noqa: ANN401, ARG001 - as OCRmyPDF has it
-    """Ours, whatever is asked for."""
+    """Return our engine, whatever is asked for."""
     return PageEngine()
 
 
 @hookimpl
 def initialize(plugin_manager: Any) -> None:  # noqa: ANN401 - as OCRmyPDF has it
-    """Without Tesseract, keep only the options of its plugin: the rest insists on the program."""
+    """Keep only the options of Tesseract's plugin when another engine reads: the rest insists on the program."""
     if _run and _run[0].engine.name == "tesseract":
         return
     pluggy = getattr(plugin_manager, "pluggy_manager", plugin_manager)
@@ -227,7 +227,7 @@ def _element(page: dict[str, Any], path: Path, number: int) -> OcrElement:
 
 
 def _line(line: Line) -> OcrElement:
-    """A line with its words, each as wide as its share of the characters."""
+    """Make a line with its words, each as wide as its share of the characters."""
     words, place = [], 0
     share = (line.right - line.left) / max(len(line.text), 1)
     for text in line.text.split():

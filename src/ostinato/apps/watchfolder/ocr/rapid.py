@@ -35,14 +35,14 @@ class Line:
 
 
 def is_installed() -> bool:
-    """Whether RapidOCR can be used."""
+    """Return whether RapidOCR can be used."""
     from importlib.util import find_spec  # noqa: PLC0415 - asked once
 
     return find_spec("rapidocr") is not None and find_spec("onnxruntime") is not None
 
 
 def models() -> dict[str, str]:
-    """The models that it reads with, each by its hash: another one reads otherwise."""
+    """Return the models that it reads with, each by its hash: another one reads otherwise."""
     from importlib.resources import files  # noqa: PLC0415 - asked once
 
     found = {}
@@ -77,7 +77,7 @@ def _pixels(path: Path) -> Any:  # noqa: ANN401 - an array
 
 
 def read_lines(path: Path, threads: int = 1) -> list[Line]:
-    """The lines of a page, in the order in which they are read."""
+    """Return the lines of a page, in the order in which they are read."""
     pixels = _pixels(path)
     with _lock:
         # it keeps the last parameters, so it is given all of them each time
@@ -97,7 +97,7 @@ def read_lines(path: Path, threads: int = 1) -> list[Line]:
 
 
 def orientation(path: Path, threads: int = 1) -> tuple[int, float]:
-    """How far the content of a page is turned clockwise, and how sure that is.
+    """Return how far the content of a page is turned clockwise, and how sure that is.
 
     The longest lines are read in the two directions that their shapes allow.
     """

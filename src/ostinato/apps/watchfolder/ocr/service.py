@@ -26,7 +26,7 @@ RAPID_BYTES = 2 << 30
 
 
 def most_at_once(engine: Engine) -> int:
-    """How many documents are read at once: one for each core, as far as there is memory for its models."""
+    """Return how many documents are read at once: one for each core, as far as there is memory for its models."""
     cores = os.cpu_count() or 1
     if engine.name != "rapid":
         return cores
@@ -42,7 +42,7 @@ def plan(
     page_seconds: float = 120.0,
     beat_seconds: float = 5.0,
 ) -> Plan:
-    """OCR with this engine, or with the one that this machine has for the languages of each job."""
+    """Plan OCR with this engine, or with the one that this machine has for the languages of each job."""
     chosen = engine or choose(wanted)
 
     @cache
@@ -66,7 +66,7 @@ def plan(
 def application(
     work_dir: Path | None, chosen: Plan | None = None, *, root: Path | None = None, drain: float = 0.0
 ) -> FastAPI:
-    """The application of OCR for the jobs of a folder, or of all folders below a root."""
+    """Make the application of OCR for the jobs of a folder, or of all folders below a root."""
     require("ocrmypdf", "pikepdf", "pypdfium2")
     made = chosen or plan()
     sandbox = told_level("ocr")

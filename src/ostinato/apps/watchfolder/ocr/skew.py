@@ -8,7 +8,7 @@ DARK = 128
 
 
 def angle_of(image: Any) -> float:  # noqa: ANN401 - a PIL image
-    """Degrees by which the image is to be turned counter-clockwise to be straight."""
+    """Return the degrees by which the image is to be turned counter-clockwise to be straight."""
     import numpy as np  # noqa: PLC0415 - heavy, and only in worker processes
     from PIL import Image  # noqa: PLC0415 - as above
 

@@ -86,7 +86,7 @@ def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
 
 
 def _disarmed(source: Path) -> Path:
-    """The PDF without what acts by itself: PREP has seen to that, unless somebody else was PREP."""
+    """Remove what acts by itself from the PDF: PREP has seen to that, unless somebody else was PREP."""
     import pikepdf  # noqa: PLC0415 - in worker processes only
 
     from ostinato.apps.watchfolder.prep.disarm import disarm  # noqa: PLC0415 - as above
@@ -105,7 +105,7 @@ def _disarmed(source: Path) -> Path:
 
 
 def text_of(path: Path, report: Progress | None = None) -> list[str]:
-    """The text of every page, as somebody who searches finds it."""
+    """Return the text of every page, as somebody who searches finds it."""
     import pypdfium2 as pdfium  # noqa: PLC0415 - in worker processes only
 
     document = pdfium.PdfDocument(path)
@@ -228,7 +228,7 @@ OK = (0, 4, 10)
 
 
 def _rastered(source: Path, folder: Path, report: Progress) -> Path:
-    """The pages as pictures, for a PDF that only a viewer can make sense of."""
+    """Render the pages as pictures, for a PDF that only a viewer can make sense of."""
     import io  # noqa: PLC0415 - in worker processes only
 
     import pypdfium2 as pdfium  # noqa: PLC0415 - as above
@@ -254,7 +254,7 @@ def _rastered(source: Path, folder: Path, report: Progress) -> Path:
 
 
 def _pdfa(path: Path) -> str | None:
-    """Which PDF/A it declares: "2b", or None."""
+    """Return which PDF/A it declares: "2b", or None."""
     import pikepdf  # noqa: PLC0415 - in worker processes only
 
     with pikepdf.open(path) as pdf, pdf.open_metadata() as metadata:

@@ -35,7 +35,7 @@ class Readable(Protocol):
     """A member that is being unpacked."""
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes; none at its end."""
+        """Read the next bytes; none at its end."""
 
 
 class _Counted:
@@ -46,7 +46,7 @@ class _Counted:
         self.bytes = 0
 
     def read(self, file: Readable, packed: int, name: str) -> bytes:
-        """All of a member, counted while it is read: what headers say may be a lie."""
+        """Read all of a member, counted while it is read: what headers say may be a lie."""
         made = io.BytesIO()
         while chunk := file.read(CHUNK):
             made.write(chunk)

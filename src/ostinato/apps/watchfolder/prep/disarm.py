@@ -45,7 +45,7 @@ def _clean(value: Any, depth: int) -> int:  # noqa: ANN401 - any object of a PDF
 
 
 def _inside(value: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401 - as above
-    """What an object holds, last first, so that a place can be deleted meanwhile."""
+    """Yield what an object holds, last first, so that a place can be deleted meanwhile."""
     if isinstance(value, pikepdf.Dictionary | pikepdf.Stream):
         yield from [(name, value.get(name)) for name in list(value.keys())]
     elif isinstance(value, pikepdf.Array):

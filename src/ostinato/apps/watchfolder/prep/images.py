@@ -38,7 +38,7 @@ class Pages:
         self.notes: list[str] = []
 
     def add(self, data: bytes) -> None:
-        """One more page."""
+        """Add one more page."""
         path = self.next_path("page")
         self._count(1)
         path.write_bytes(data)
@@ -50,7 +50,7 @@ class Pages:
         self.paths.append(path)
 
     def next_path(self, kind: str) -> Path:
-        """Where the next page, or the next volume, is kept."""
+        """Return where the next page, or the next volume, is kept."""
         return self.folder / f"{kind}-{len(self.paths):06}"
 
     def _count(self, pages: int) -> None:
@@ -102,7 +102,7 @@ def _know_heif() -> None:
 
 
 def _frames(image: Image.Image, kind: str, limits: PrepLimits) -> Iterator[Image.Image]:
-    """The pages of an image; of a GIF or a WebP the first frame only."""
+    """Yield the pages of an image; of a GIF or a WebP the first frame only."""
     if kind != "tiff":
         yield image
         return
@@ -145,7 +145,7 @@ def _converted(image: Image.Image) -> bytes:
 
 
 def _flattened(image: Image.Image) -> Image.Image:
-    """Without transparency, palette, CMYK or 16 bits."""
+    """Convert an image to one without transparency, palette, CMYK or 16 bits."""
     if image.mode in {"1", "L", "RGB"} and "transparency" not in image.info:
         return image
     if image.mode.startswith("I") or image.mode == "F":
@@ -172,7 +172,7 @@ def _dpi(image: Image.Image) -> tuple[float, float] | None:
 
 
 def _layout(width: float, height: float, dpi: tuple[float, float]) -> tuple[float, ...]:
-    """The size of a page: what the resolution says, or A4 when it says nothing sensible."""
+    """Return the size of a page: what the resolution says, or A4 when it says nothing sensible."""
     across, down = dpi
     if not all(LOWEST_DPI <= each <= HIGHEST_DPI for each in dpi) or across == UNKNOWN_DPI:
         paper = A4_MM if width <= height else A4_MM[::-1]

@@ -36,7 +36,7 @@ _AVIF = (b"avif", b"avis")
 
 
 def kind_of(head: bytes) -> str | None:
-    """The kind of a file that begins so; None: not one that is known."""
+    """Return the kind of a file that begins so; None: not one that is known."""
     for prefix, kind in _PREFIXES:
         if head.startswith(prefix):
             return kind

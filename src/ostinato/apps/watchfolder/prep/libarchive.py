@@ -20,7 +20,7 @@ BLOCK = 64 << 10
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The library, or None; an older one without RAR 5 will do."""
+    """Load the library, or return None; an older one without RAR 5 will do."""
     for name in NAMES:
         try:
             found = ctypes.CDLL(name)
@@ -44,7 +44,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def version() -> str:
-    """The version of the library, or "none"."""
+    """Return the version of the library, or "none"."""
     found = library()
     return "none" if found is None else found.archive_version_details().decode("ascii", "replace").split(" ")[1]
 
@@ -58,7 +58,7 @@ class Member:
         self._archive = archive
 
     def read(self, size: int) -> bytes:
-        """The next bytes; none at its end."""
+        """Read the next bytes; none at its end."""
         return self._archive.read(size)
 
 
@@ -90,7 +90,7 @@ class Archive:
         self._library.archive_read_free(self._handle)
 
     def members(self) -> Iterator[Member]:
-        """The plain files in it, in the order in which they were packed."""
+        """Yield the plain files in it, in the order in which they were packed."""
         entry = ctypes.c_void_p()
         while (code := self._library.archive_read_next_header(self._handle, ctypes.byref(entry))) != END:
             if code < WARN:
@@ -102,7 +102,7 @@ class Archive:
             yield Member(self, (name or b"?").decode("utf-8", "replace"), encrypted=encrypted)
 
     def read(self, size: int) -> bytes:
-        """The next bytes of the current member."""
+        """Read the next bytes of the current member."""
         buffer = ctypes.create_string_buffer(size)
         count = self._library.archive_read_data(self._handle, buffer, size)
         if count < 0:

@@ -36,17 +36,17 @@ ADVICE = "print it or export it as PDF, and put that into in/"
 
 
 def document_of(head: bytes) -> str | None:
-    """What a file that begins so is called, if it is a document that is known but not read."""
+    """Return what a file that begins so is called, if it is a document that is known but not read."""
     return next((name for prefix, name in _HEADS if head.startswith(prefix)), None)
 
 
 def package_of(archive: zipfile.ZipFile) -> str | None:
-    """What a ZIP is called that is one document and not a pile of pages; None for a pile."""
-    names = {name.removeprefix("./") for name in archive.namelist()}
+    """Return what a ZIP is called that is one document and not a pile of pages; None for a pile."""
+    names = {name.removeprefix("./"): name for name in archive.namelist()}
     if "[Content_Types].xml" in names:
         return next((called for top, called in _OFFICE if _below(top, names)), "an Office Open XML document")
-    if MIMETYPE in names and archive.getinfo(MIMETYPE).file_size <= MOST_MIMETYPE:
-        with archive.open(MIMETYPE) as file:
+    if MIMETYPE in names and archive.getinfo(names[MIMETYPE]).file_size <= MOST_MIMETYPE:
+        with archive.open(names[MIMETYPE]) as file:
             told = file.read(MOST_MIMETYPE).decode("ascii", "replace").strip()
         return next((called for kind, called in _BY_TYPE if told.startswith(kind)), f"a package of {told[:60]!r}")
     if "META-INF/container.xml" in names:

@@ -40,7 +40,7 @@ def rewrite(source: Path, target: Path, limits: PrepLimits, report: Progress) ->
 
 
 def _progress(pages: int, report: Progress) -> Callable[[int], None] | None:
-    """Reports how much of a long PDF is written, lest it is taken for one that stands still."""
+    """Report how much of a long PDF is written, lest it is taken for one that stands still."""
     if pages < LONG:
         return None
     return lambda percent: report(0, pages, f"write {percent} %")
@@ -56,7 +56,7 @@ def bind(volumes: list[Path], target: Path, report: Progress) -> None:
 
 
 def count_pages(path: Path) -> int:
-    """How many pages a PDF has; raises when it does not open."""
+    """Return how many pages a PDF has; raises when it does not open."""
     with pikepdf.open(path) as pdf:
         return len(pdf.pages)
 

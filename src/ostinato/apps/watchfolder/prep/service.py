@@ -24,7 +24,7 @@ PACKAGES = ("pikepdf", "img2pdf", "pillow", "pillow-heif")
 def plan(
     *, concurrency: int = 2, limits: PrepLimits | None = None, page_seconds: float = 120.0, beat_seconds: float = 5.0
 ) -> Plan:
-    """PREP with these limits."""
+    """Plan PREP with these limits."""
     return Plan(
         name="prep",
         work="ostinato.apps.watchfolder.prep.work",
@@ -40,7 +40,7 @@ def plan(
 def application(
     work_dir: Path | None, chosen: Plan | None = None, *, root: Path | None = None, drain: float = 0.0
 ) -> FastAPI:
-    """The application of PREP for the jobs of a folder, or of all folders below a root."""
+    """Make the application of PREP for the jobs of a folder, or of all folders below a root."""
     require("pikepdf", "img2pdf", "PIL")
     made = chosen or plan()
     sandbox = told_level("prep")
@@ -69,7 +69,7 @@ def require(*modules: str) -> None:
 
 
 def version_of(package: str) -> str:
-    """The version of a package, or that there is none."""
+    """Return the version of a package, or that there is none."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -33,7 +33,7 @@ class Away(Unreachable):
 
 
 def fetch_info(url: str) -> dict[str, Any]:
-    """What a service is made of: `GET /info`."""
+    """Return what a service is made of: `GET /info`."""
     return _answer(_get(f"{url}/info"))
 
 
@@ -48,7 +48,7 @@ def submit_ocr(url: str, job_key: str, raw_pdf: str, **more: object) -> dict[str
 
 
 def poll_job(url: str, job_key: str) -> dict[str, Any]:
-    """How far a job is: RUNNING, DONE or ERROR."""
+    """Return how far a job is: RUNNING, DONE or ERROR."""
     return _answer(_get(f"{url}/jobs/{job_key}"))
 
 

@@ -128,7 +128,7 @@ class ForkServer:
         return True
 
     def _last_words(self, pid: int) -> str:
-        """What a process said last; its pipe is closed, whoever else may hold it."""
+        """Return what a process said last; its pipe is closed, whoever else may hold it."""
         for _ in range(MOST_READS):
             if pid not in self._pipes or not self._listen(pid):
                 break
@@ -205,7 +205,7 @@ def _say(news: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """`python -m ostinato.apps.watchfolder.station.forkserver MODULE`."""
+    """Serve as `python -m ostinato.apps.watchfolder.station.forkserver MODULE`."""
     ForkServer(sys.argv[1]).serve()
 
 

@@ -60,7 +60,7 @@ class Station:
         self._entering: dict[Path, asyncio.Task[None]] = {}
 
     def claim(self) -> None:
-        """Be the only one in the folder that it was started for, or raise `LeaseHeld`."""
+        """Lock the folder that the service was started for, or raise `LeaseHeld`."""
         if self.places.default is not None:
             self.places.claim(self.places.default, patience=PREDECESSOR_SECONDS)
 
@@ -177,7 +177,7 @@ class Station:
         return top / job_key
 
     def find(self, job_key: str, place: Path | None = None) -> Job | None:
-        """The job, if it is known and its folder is still there."""
+        """Return the job, if it is known and its folder is still there."""
         return self._find(self._folder(job_key, place))
 
     def _find(self, folder: Path) -> Job | None:

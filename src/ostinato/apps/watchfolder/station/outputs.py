@@ -28,7 +28,7 @@ def environment() -> dict[str, str]:
 
 
 def lock(work_dir: Path, service: str, *, patience: float) -> int:
-    """Be the only service of its name in a folder; one before us is given time to end.
+    """Lock a folder for one service of its name; one before us is given time to end.
 
     The descriptor is kept open for as long as anybody works there, the fork server included.
     """
@@ -84,7 +84,7 @@ def beat_of(path: Path, attempt: int) -> dict[str, Any]:
 
 
 def hashed(path: Path) -> tuple[str, int]:
-    """The SHA-256 and the size of an output: a plain file that has no other name anywhere."""
+    """Return the SHA-256 and the size of an output: a plain file that has no other name anywhere."""
     digest, size = hashlib.sha256(), 0
     with _opened(path) as file:
         give_back(file.fileno())

@@ -21,7 +21,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def become_own_user(folder: Path) -> bool:
-    """Be another user than root, who may write to the folder; whether we are now.
+    """Become another user than root, who may write to the folder; return whether we are now.
 
     A folder that belongs to somebody else, such as the orchestrator of another container, is left
     to them, and the process is theirs.

@@ -21,12 +21,12 @@ class Outside(Exception):
 
 
 def address(url: str, work_dir: Path, lang: str) -> str:
-    """The address of a service for the jobs of one folder, in its languages."""
+    """Return the address of a service for the jobs of one folder, in its languages."""
     return f"{url.rstrip('/')}/at/{token_of(work_dir)}/{lang}"
 
 
 def token_of(work_dir: Path) -> str:
-    """The name of a folder in an address."""
+    """Return the name of a folder in an address."""
     return base64.urlsafe_b64encode(os.fsencode(os.path.realpath(work_dir))).decode("ascii").rstrip("=")
 
 
@@ -40,7 +40,7 @@ class Places:
         self._locks: dict[Path, int] = {}
 
     def resolve(self, token: str) -> Path:
-        """The folder that a token names; `Outside` unless it is ours to work in."""
+        """Return the folder that a token names; `Outside` unless it is ours to work in."""
         try:
             named = os.fsdecode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
             place = Path(os.path.realpath(named))
@@ -52,7 +52,7 @@ class Places:
         return place
 
     def held(self) -> list[Path]:
-        """The folders that are locked."""
+        """Return the folders that are locked."""
         return list(self._locks)
 
     def claim(self, place: Path, *, patience: float) -> bool:

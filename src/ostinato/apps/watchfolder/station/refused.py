@@ -24,6 +24,6 @@ class Refused(Exception):
 
 
 def of_system(error: OSError) -> Refused:
-    """What the system refused: a full disk, which may have room again, or something else."""
+    """Return what the system refused: a full disk, which may have room again, or something else."""
     code = "DISK_FULL" if error.errno in FULL else "IO"
     return Refused(code, f"{type(error).__name__}: {error}")

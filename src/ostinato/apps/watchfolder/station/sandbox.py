@@ -97,7 +97,7 @@ def _set_limits(limits: Limits) -> None:
 
 
 def missing(held: str) -> list[str]:
-    """What does not hold of the sandbox, one sentence each."""
+    """Return what does not hold of the sandbox, one sentence each."""
     told = {
         "landlock": "no Landlock: a decoder can read and write all files of the service's user",
         "netns": "no network namespace: seccomp alone keeps a decoder from the network",
@@ -181,7 +181,7 @@ DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/rando
 
 
 def readable() -> list[Path]:
-    """Where programs, libraries and their data are; nothing of a person."""
+    """Return where programs, libraries and their data are; nothing of a person."""
     ours = Path(__file__).parents[4]
     paths = {Path(sys.prefix), Path(sys.base_prefix), ours, Path(sysconfig.get_path("stdlib"))}
     system = ("/usr", "/lib", "/lib64", "/bin", "/opt/homebrew", "/proc/self", "/proc/cpuinfo")

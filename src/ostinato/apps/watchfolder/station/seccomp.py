@@ -15,13 +15,19 @@ import struct
 import sys
 
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
-ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM
-LOAD, IF_EQUAL, IF_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
-NUMBER_AT, ARCHITECTURE_AT = 0, 4
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+REFUSE, LACK = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+LOAD, IF_EQUAL, IF_AT_LEAST, IF_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER_AT, ARCHITECTURE_AT, FIRST_ARGUMENT_AT = 0, 4, 16
 X32 = 0x40000000
 """Calls of x86-64 from this number on are those of another ABI, with other numbers."""
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+CLONE, CLONE3 = (56, 220), (435, 435)
+NAME_SPACES = 0x7E020000
+"""The flags of `clone` that begin one: in one of users a process has all rights. Those of `clone3` cannot be seen
+here, so there is none: libraries fall back on `clone`."""
 
 REFUSED = {  # by name: the number on x86-64, on aarch64
     "socket": (41, 198),
@@ -48,6 +54,8 @@ REFUSED = {  # by name: the number on x86-64, on aarch64
     "umount2": (166, 39),
     "pivot_root": (155, 41),
     "chroot": (161, 51),
+    # It opens files past their folders, for who has the right to read that the own user keeps.
+    "open_by_handle_at": (304, 265),
     "open_tree": (428, 428),
     "move_mount": (429, 429),
     "fsopen": (430, 430),
@@ -94,7 +102,14 @@ def _filter(machine: str) -> bytes:
     ]
     if machine == "x86_64":
         lines += [(IF_AT_LEAST, 0, 1, X32), (RETURN, 0, 0, KILL)]
-    # Each comparison jumps over those behind it, and over ALLOW, to the refusal at the end.
-    lines += [(IF_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
+    # Each comparison jumps over those behind it, and over ALLOW, to a verdict at the end.
+    asked = [(number, REFUSE) for number in numbers] + [(CLONE3[column], LACK), (CLONE[column], LOAD)]
+    verdicts = {REFUSE: 1, LACK: 2, LOAD: 3}
+    lines += [
+        (IF_EQUAL, len(asked) - place - 1 + verdicts[verdict], 0, number)
+        for place, (number, verdict) in enumerate(asked)
+    ]
+    lines += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, LACK)]
+    lines += [(LOAD, 0, 0, FIRST_ARGUMENT_AT), (IF_ANY_BIT, 1, 0, NAME_SPACES)]
     lines += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
     return b"".join(struct.pack("=HBBI", *line) for line in lines)

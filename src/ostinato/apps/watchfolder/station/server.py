@@ -46,7 +46,7 @@ Info = Callable[[str | None], dict[str, Any]]
 
 
 def build(station: Station, info: Info, *, drain: float = 0.0) -> FastAPI:
-    """The application of a service."""
+    """Make the application of a service."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -107,7 +107,7 @@ def _add_info(app: FastAPI, station: Station, info: Info) -> None:
 
 
 def _jobs(station: Station) -> APIRouter:
-    """The routes of jobs: of the folder that the address names, or that the service was started for."""
+    """Make the routes of jobs: of the folder that the address names, or that the service was started for."""
     routes = APIRouter()
 
     async def at(request: Request) -> Path:

@@ -7,15 +7,15 @@ PAGE_SECONDS = 2.0
 
 
 def turn(since: float, pages: int | None) -> float:
-    """When a document that waits since then has its turn: the lowest comes first."""
+    """Return when a document that waits since then has its turn: the lowest comes first."""
     return since + PAGE_SECONDS * (pages or 1)
 
 
 def is_long(pages: int | None) -> bool:
-    """Whether a document is a long one."""
+    """Return whether a document is a long one."""
     return (pages or 1) > LONG_PAGES
 
 
 def long_slots(slots: int) -> int:
-    """How many of the slots long documents may have: one is left for short ones, where there are two."""
+    """Return how many of the slots long documents may have: one is left for short ones, where there are two."""
     return max(1, slots - 1)

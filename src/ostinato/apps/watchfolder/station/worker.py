@@ -18,7 +18,7 @@ class Progress(Protocol):
     """How the work reports how far it is. Whatever changes shows that it does not stand still."""
 
     def __call__(self, page: int, pages: int, step: str = "", /) -> None:
-        """At this page of so many, in this step: a name such as "read" or "write"."""
+        """Report the page of so many, and the step: a name such as "read" or "write"."""
 
 
 Work = Callable[[dict[str, Any], Progress], dict[str, Any]]
@@ -26,12 +26,12 @@ Work = Callable[[dict[str, Any], Progress], dict[str, Any]]
 
 
 def outcome_name(service: str, attempt: int) -> str:
-    """The file in which a worker process says how it ended."""
+    """Return the file in which a worker process says how it ended."""
     return f"{service}.outcome.a{attempt}.json"
 
 
 def tmp_name(service: str, attempt: int) -> str:
-    """The folder for temporary files of a worker process; each attempt has its own."""
+    """Return the folder for temporary files of a worker process; each attempt has its own."""
     return f"tmp-{service}.a{attempt}"
 
 

@@ -282,7 +282,7 @@ def arrive(tick: Tick, job_key: str, document: Document) -> None:
 
 
 def _nonce(tick: Tick, name: str, file_hash: str) -> str | None:
-    """The nonce of a decision to process this very file again; the name alone proves nothing."""
+    """Return the nonce of a decision to process this very file again; the name alone proves nothing."""
     match = FORCED.search(name)
     if match is None:
         return None

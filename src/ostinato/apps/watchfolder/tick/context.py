@@ -70,7 +70,7 @@ class Tick:
         return found
 
     def now(self) -> float:
-        """The time of the orchestrator's clock, which only goes forward."""
+        """Return the time of the orchestrator's clock, which only goes forward."""
         return self.hooks.clock()
 
     @property
@@ -118,7 +118,7 @@ class Tick:
 
     @contextlib.contextmanager
     def guarded(self, what: str, **where: str) -> Any:  # noqa: ANN401 - a context
-        """What fails in this block fails alone: one bad file must never stop the others."""
+        """Let what fails in this block fail alone: one bad file must never stop the others."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - logged, and retried by the next tick

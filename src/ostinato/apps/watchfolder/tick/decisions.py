@@ -214,6 +214,6 @@ def _status(tick: Tick, place: Path, state: str, message: str) -> None:
 
 
 def _archive_path(tick: Tick) -> Path:
-    """The folder of the archive for what is archived now: `archive/<year>/<month>/`."""
+    """Return the folder of the archive for what is archived now: `archive/<year>/<month>/`."""
     today = now_iso()
     return tick.folders.archive / today[:4] / today[5:7]

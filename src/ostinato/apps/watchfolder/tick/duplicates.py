@@ -64,7 +64,7 @@ def _report(folders: Folders, job_key: str, came: Document, existing: Document, 
 
 
 def held_files(place: Path) -> list[Path]:
-    """The files that wait in the folder of a jobKey, in the order in which they came."""
+    """Return the files that wait in the folder of a jobKey, in the order in which they came."""
     return sorted(
         path for path in place.iterdir() if path.is_file() and path.name not in OURS and not path.name.startswith(".")
     )
@@ -90,7 +90,7 @@ class Held:
 
 
 def held(folders: Folders) -> list[Held]:
-    """What waits for a decision."""
+    """Return what waits for a decision."""
     found = []
     for place in _places(folders):
         if not (files := held_files(place)):
@@ -114,6 +114,12 @@ def held(folders: Folders) -> list[Held]:
             )
         )
     return found
+
+
+def known_jobs(folders: Folders) -> dict[str, Document]:
+    """Return what the index knows of every job, as it was last saved."""
+    jobs = _document_at(folders.index_file).get("jobs")
+    return jobs if isinstance(jobs, dict) else {}
 
 
 def read_decision(place: Path) -> Document:
@@ -141,7 +147,7 @@ def _fault(place: Path) -> str | None:
 
 
 def _places(folders: Folders) -> list[Path]:
-    """The folders of jobKeys; what others put there (`@eaDir`) is left alone."""
+    """Return the folders of jobKeys; what others put there (`@eaDir`) is left alone."""
     there = sorted(folders.hold.iterdir()) if folders.hold.is_dir() else []
     return [path for path in there if JOB_KEY.fullmatch(path.name) and path.is_dir()]
 

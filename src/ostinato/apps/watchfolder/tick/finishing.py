@@ -55,14 +55,14 @@ CHOSEN = ("outPath", "archivePath", "resultPath")
 
 
 def _path(tick: Tick, document: Document, name: str) -> Path:
-    """Where a path of a document leads, which `_document` has checked."""
+    """Return where a path of a document leads, which `_document` has checked."""
     found = tick.folders.found(name, document[name])
     assert found is not None  # noqa: S101 - checked
     return found
 
 
 def _was_changed(tick: Tick, document: Document) -> bool:
-    """Whether somebody wrote to the input after it had arrived: the result is not of this file."""
+    """Return whether somebody wrote to the input after it had arrived: the result is not of this file."""
     known = document.get("inputMtimeNs")
     if known is None:
         return False
@@ -88,7 +88,7 @@ def _choose(tick: Tick, job_key: str, document: Document, result: Document | Non
 
 
 def _told(document: Document, result: Document) -> Document:
-    """The result of OCR, with what PREP had to say before: nothing is left out without being told.
+    """Return the result of OCR, with what PREP had to say before: nothing is left out without being told.
 
     Without the path that OCR told: the file is moved from there, and folders can be, too.
     """
@@ -110,7 +110,7 @@ def _moved(tick: Tick, job_key: str, document: Document, source: Path, to: str) 
 
 
 def _free(folder: Path, name: str) -> Path:
-    """A place that is not taken, also not by a name that only differs in case."""
+    """Return a place that is not taken, also not by a name that only differs in case."""
     folder.mkdir(parents=True, exist_ok=True)
     for candidate in candidates(name):
         for spelled in _spellings(candidate):
@@ -194,7 +194,7 @@ def sweep_finished(tick: Tick) -> None:
 
 
 def _input_left(tick: Tick, job_key: str) -> bool:
-    """Whether the only copy of somebody's file is still there: then nothing is removed."""
+    """Return whether the only copy of somebody's file is still there: then nothing is removed."""
     if not (tick.folders.job(job_key) / "state.json").exists():
         return False
     return _path(tick, _document(tick, job_key), "inputPath").exists()

@@ -60,7 +60,7 @@ class Memory:
     executor: ThreadPoolExecutor | None = None
 
     def hasher(self) -> ThreadPoolExecutor:
-        """Threads that read large files, so that no tick waits for them."""
+        """Return the threads that read large files, so that no tick waits for them."""
         if self.executor is None:
             self.executor = ThreadPoolExecutor(2, thread_name_prefix="sha256")
         return self.executor

@@ -5,6 +5,7 @@ files are the truth: an orchestrator that starts anew reads all that it needs fr
 """
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,8 @@ from ostinato.apps.watchfolder.tick.options import Options
 from ostinato.apps.watchfolder.tick.profile import Profile
 
 BUSY_TICK_SECONDS = 0.2
+LOOK_SECONDS = 0.03
+"""Between two ticks it is looked so often whether a job has ended: its slot is not to stand empty."""
 
 
 def run(tick: Tick) -> Document:
@@ -35,6 +38,8 @@ def run(tick: Tick) -> Document:
     stages.poll(tick, stages.PREP)  # 4
     stages.schedule(tick, stages.OCR)  # 5
     stages.poll(tick, stages.OCR)  # 6
+    for step in (stages.OCR, stages.PREP):
+        stages.schedule(tick, step)  # what came free is taken at once
     stages.finish_pending(tick)
     with tick.guarded("stale_jobs"):
         _check_stale(tick)  # 7
@@ -80,6 +85,8 @@ class Orchestrator:
     index: Index = field(default_factory=dict)
     metrics: Document = field(default_factory=make_empty_metrics)
     memory: Memory = field(default_factory=Memory)
+    heard: set[tuple[str, str]] = field(default_factory=set)
+    """Jobs that are known to have ended."""
 
     def begin(self, profile: Document | None = None) -> None:
         """Make the folders, load the index, and redo what was left half done."""
@@ -113,6 +120,11 @@ class Orchestrator:
         busy = self.in_flight or self.memory.staged
         return min(self.options.tick_s, BUSY_TICK_SECONDS) if busy else self.options.tick_s
 
+    def has_news(self) -> bool:
+        """Whether a job has ended since this was last asked; one that a tick cannot take up is told of once."""
+        known, self.heard = self.heard, stages.ended(self.folders, self.in_flight)
+        return not self.heard <= known
+
     def loop(self, stop: threading.Event, on_tick: Callable[[dict[str, Any]], None] = lambda _summary: None) -> None:
         """Tick until `stop` is set; the current tick is finished first."""
         with self.folders.locked():
@@ -121,7 +133,10 @@ class Orchestrator:
             try:
                 while not stop.is_set():
                     on_tick(self.tick(profile.get()))
-                    stop.wait(self.pause)
+                    end = time.monotonic() + self.pause
+                    while (left := end - time.monotonic()) > 0 and not self.has_news():
+                        if stop.wait(min(left, LOOK_SECONDS)):
+                            break
             finally:
                 self.memory.close()
                 last = self.new_tick(None)

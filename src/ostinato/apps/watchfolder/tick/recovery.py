@@ -19,7 +19,7 @@ from ostinato.apps.watchfolder.utils import move_atomic, move_unique, now_iso, r
 
 
 def load_index(folders: Folders) -> Index:
-    """The index; made anew from the results and the error reports when its file is of no use."""
+    """Load the index; made anew from the results and the error reports when its file is of no use."""
     path = folders.index_file
     try:
         found = read_json(path)
@@ -127,14 +127,14 @@ def _recover_job(tick: Tick, folder: Path) -> None:
 
 
 def _abandon(tick: Tick, folder: Path) -> None:
-    """A folder that does not say what it is: whatever came from a person goes back to `in/`."""
+    """Give up a folder that does not say what it is: whatever came from a person goes back to `in/`."""
     for path in sorted(folder.glob("input*")):
         move_unique(path, tick.folders.incoming, f"{folder.name[:8]}-{path.name}")
     remove_tree(folder)
 
 
 def _remove_parts(folders: Folders) -> None:
-    """Copies and texts that a crash left unfinished. All of them begin with a dot."""
+    """Remove copies and texts that a crash left unfinished. All of them begin with a dot."""
     for top in folders.all():
         if top == folders.incoming or not top.is_dir():
             continue

@@ -74,20 +74,20 @@ def _entries(tick: Tick) -> Iterator["os.DirEntry[str]"]:
 
 
 def _judge_empty(tick: Tick, entry: "os.DirEntry[str]", sight: Sight) -> None:
-    """Files are made empty and filled later; one that stays empty is an error."""
+    """Refuse a file that stays empty: files are made empty and filled later."""
     if tick.now() - sight.since >= tick.options.empty_s:
         refuse_input(tick, Path(entry.path), "EMPTY", "the file is empty")
 
 
 def say_if_endless(tick: Tick, name: str, sight: Sight) -> None:
-    """A file that is never finished is waited for all the same, but somebody should know."""
+    """Report a file that is never finished: it is waited for all the same, but somebody should know."""
     if tick.now() - sight.first >= UNFINISHED_SECONDS:
         why = TimeoutError("somebody has been writing to it for more than an hour")
         tick.problem("file_never_finished", why, once=True, file=shown_name(name))
 
 
 def ends_too_soon(path: Path) -> bool:
-    """Whether it is a PDF without its last line: it may still be on its way."""
+    """Return whether it is a PDF without its last line: it may still be on its way."""
     try:
         with path.open("rb") as file:
             if file.read(5) != b"%PDF-":
@@ -99,7 +99,7 @@ def ends_too_soon(path: Path) -> bool:
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether some process of this machine has the file open for writing, as far as can be seen.
+    """Return whether some process of this machine has the file open for writing, as far as can be seen.
 
     A read lease is granted only when there is no writer. When one comes while we hold it, the
     kernel sends a signal: one that nobody minds is chosen, because SIGIO would end us.
@@ -122,7 +122,7 @@ def is_being_written(path: Path) -> bool:
 
 
 def may_ask(tick: Tick) -> bool:
-    """Whether a lease means anything: on a share the answer is always that somebody writes."""
+    """Return whether a lease means anything: on a share the answer is always that somebody writes."""
     if tick.memory.local is None:
         tick.memory.local = is_local(tick.folders.incoming)
     return tick.memory.local

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ostinato.apps.watchfolder.core import is_heartbeat_stale
+from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.model import INFRASTRUCTURE, PERMANENT, Document, InFlight
 from ostinato.apps.watchfolder.station import client
 from ostinato.apps.watchfolder.station.turns import is_long, long_slots, turn
@@ -38,7 +39,7 @@ class Step:
     submit: Callable[..., dict[str, Any]]
 
     def service(self, options: Options) -> Service:
-        """What the options say about its service."""
+        """Return what the options say about its service."""
         return options.prep if self.name == "PREP" else options.ocr
 
     @property
@@ -82,7 +83,7 @@ def schedule(tick: Tick, step: Step) -> None:
 
 
 def _in_turn(tick: Tick, step: Step) -> list[tuple[str, Document]]:
-    """The jobs that can be handed over now: short documents pass long ones."""
+    """Return the jobs that can be handed over now: short documents pass long ones."""
     now, ready = tick.now(), []
     for job_key, meta in tick.in_flight.items():
         if meta["stage"] in step.ready:
@@ -144,7 +145,7 @@ def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
 
 
 def _set_back(tick: Tick, step: Step, job_key: str, meta: Document, error: client.Unreachable) -> None:
-    """The service was no help: wait, and try the same again, until it has been too often."""
+    """Wait after a service was no help, and try the same again, until it has been too often."""
     meta["infra"] = int(meta.get("infra") or 0) + 1
     cause = {"code": error.code, "message": str(error), "retryable": True}
     if meta["infra"] >= tick.options.infra_max:
@@ -162,7 +163,7 @@ def _pause(tick: Tick, count: int) -> float:
 
 
 def _forget_heartbeat(tick: Tick, step: Step, job_key: str) -> None:
-    """The heartbeat of the attempt before must not speak for the next one."""
+    """Remove the heartbeat of the attempt before: it must not speak for the next one."""
     (tick.folders.job(job_key) / step.heartbeat).unlink(missing_ok=True)
 
 
@@ -183,9 +184,21 @@ def poll(tick: Tick, step: Step) -> None:
 
 
 def _is_due(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
-    if tick.now() >= meta.get("pollAt", float("-inf")):
-        return True
-    folder, name = tick.folders.job(job_key), step.name.lower()
+    return tick.now() >= meta.get("pollAt", float("-inf")) or _has_ended(tick.folders, step, job_key)
+
+
+def ended(folders: Folders, in_flight: InFlight) -> set[tuple[str, str]]:
+    """The jobs of which a service has written how they ended, with the stage that they are in."""
+    running = {step.running: step for step in (PREP, OCR)}
+    return {
+        (job_key, meta["stage"])
+        for job_key, meta in in_flight.items()
+        if meta["stage"] in running and _has_ended(folders, running[meta["stage"]], job_key)
+    }
+
+
+def _has_ended(folders: Folders, step: Step, job_key: str) -> bool:
+    folder, name = folders.job(job_key), step.name.lower()
     return any((folder / f"{name}.{how}.json").exists() for how in ("done", "error"))
 
 
@@ -236,7 +249,7 @@ def _done(tick: Tick, step: Step, job_key: str, meta: Document, result: Document
 
 
 def _notes(result: Document) -> list[str]:
-    """What a service says is worth knowing, as far as it is text."""
+    """Return what a service says is worth knowing, as far as it is text."""
     found = result.get("notes")
     return [str(each)[:500] for each in found[:50]] if isinstance(found, list) else []
 

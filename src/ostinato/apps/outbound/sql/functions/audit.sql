@@ -38,3 +38,27 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     insert into activity (tenant_id, dossier_id, at, channel, template_code, status, note)
     select $1, $5, ostinato.now(), $9, $10, $8, $11 where $5 is not null and $8 is not null
 $$;
+
+-- Notes what became of messages that somebody asked for: those that are new, and those that policy refuses, which are
+-- no messages.
+create function outbound.note_judged(tenant_id text, actor text, judged outbound.judged[], correlation_id text)
+returns void language sql
+set search_path = outbound, pg_catalog, pg_temp as $$
+    with noted as materialized (
+        select j.refusal, case when j.outcome = 'new' then j.id end as message_id, (j.asked).*
+        from unnest($3) j where j.outcome in ('new', 'refused')
+    ), audited as (
+        insert into audit_event (tenant_id, at, action, actor, message_id, dossier_id, subject_id, correlation_id,
+            details)
+        select $1, clock_timestamp(),
+            case when n.message_id is null then 'BLOCKED_BY_POLICY' else 'NOTIFICATION_CREATED' end, $2, n.message_id,
+            n.dossier_id, n.subject_id, ostinato.correlation($4), case when n.message_id is null then
+                jsonb_build_object('reason', n.refusal, 'channel', n.channel, 'purpose', n.purpose, 'template_code',
+                n.template_code, 'idempotency_key', n.idempotency_key) else '{}' end
+        from noted n order by n.n
+    )
+    insert into activity (tenant_id, dossier_id, at, message_id, channel, template_code, status, note)
+    select $1, n.dossier_id, ostinato.now(), n.message_id, n.channel, n.template_code,
+        case when n.message_id is null then 'BLOCKED' else 'QUEUED' end, coalesce(n.refusal, n.template_code)
+    from noted n where n.dossier_id is not null order by n.n
+$$;

@@ -4,7 +4,7 @@
 -- Stores the bytes of a callback whose signature was checked, and adds the job that reads them. `tenant_id` is whose
 -- account signed it; null: the installation's. Returns the callback.
 create function outbound.add_callback(provider text, url text, content_type text, body bytea, tenant_id text,
-                                      queue text default 'outbound_callbacks')
+                                      queue text default 'outbound_callbacks', correlation_id text default null)
 returns table (id bigint, received_at timestamptz)
 language plpgsql security definer set search_path = outbound, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -13,7 +13,7 @@ begin
     returning c.id, c.received_at into id, received_at;
     -- Whose account signed it waits for its own turns: tenants take turns in a queue.
     perform ostinato.enqueue_job('outbound.take_callback', json_build_object('callback_id', add_callback.id),
-                                 queue => $6, tenant_id => coalesce($5, 'default'));
+                                 queue => $6, tenant_id => coalesce($5, 'default'), correlation_id => $7);
     return next;
 end
 $$;

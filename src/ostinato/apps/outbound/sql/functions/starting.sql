@@ -12,33 +12,47 @@ begin
 end
 $$;
 
--- Adds the job that sends a message, and notes which one it is. A sender that is faster than its channel has several
--- `lanes`, each with the channel's rate: a message is in one of them by its id.
-create function outbound.start_send(tenant_id text, message_id uuid, run_at timestamptz, lanes integer default 1)
-returns bigint language plpgsql security definer
+-- Adds the jobs that send messages, each at its time (null: now), and notes which one it is. A sender that is
+-- faster than its channel has several `lanes`, each with the channel's rate: a message is in one of them by its id.
+-- Returns the queues that they are in.
+create function outbound.start_sends(tenant_id text, ids uuid[], run_ats timestamptz[], lanes integer[])
+returns text[] language plpgsql security definer
 set search_path = outbound, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_message message;
-    v_job     bigint;
+    v_found record;
 begin
-    select m.* into v_message from message m
-    where m.tenant_id = coalesce(ostinato.acting_tenant(), start_send.tenant_id) and m.tenant_id = start_send.tenant_id
-      and m.id = start_send.message_id;
-    if not found then
-        raise exception using errcode = 'OS404', message = format('there is no message %s', message_id),
-            detail = json_build_object('message_id', message_id), hint = 'Check the id, and whose it is.';
+    select array_agg(w.id order by w.n) as ids, array_agg('outbound_' || lower(m.channel) order by w.n) as queues,
+        array_agg(json_build_object('message_id', m.id)::text order by w.n) as args,
+        array_agg(w.run_at order by w.n) as run_ats,
+        array_agg(coalesce(m.correlation_id, 'outbound-' || m.id) order by w.n) as correlation_ids,
+        array_agg('sender-' || m.sender_id || case when w.lanes > 1 then
+            '#' || ('x' || right(m.id::text, 7))::bit(28)::integer % least(w.lanes, 1000) else '' end order by w.n)
+            as keys,
+        array_agg(m.subject_id order by w.n) as subjects  -- what a provider answers may name the person
+    into v_found
+    from unnest(start_sends.ids, start_sends.run_ats, start_sends.lanes) with ordinality as w (id, run_at, lanes, n)
+    join message m on m.tenant_id = coalesce(ostinato.acting_tenant(), $1) and m.tenant_id = $1 and m.id = w.id;
+    if cardinality(v_found.ids) is distinct from cardinality(start_sends.ids) then
+        raise exception using errcode = 'OS404', message = format('there is no message %s', ids[1]),
+            detail = json_build_object('message_id', ids[1]), hint = 'Check the id, and whose it is.';
     end if;
-    v_job := ostinato.enqueue_job(
-        'outbound.send', json_build_object('message_id', v_message.id),
-        queue => 'outbound_' || lower(v_message.channel), run_at => start_send.run_at, tenant_id => v_message.tenant_id,
-        correlation_id => coalesce(v_message.correlation_id, 'outbound-' || v_message.id),
-        limit_key => 'sender-' || v_message.sender_id || case when lanes > 1 then
-            '#' || ('x' || right(v_message.id::text, 7))::bit(28)::integer % least(lanes, 1000) else '' end,
-        subject => v_message.subject_id);  -- what a provider answers may name the person
-    update message m set job_id = v_job where m.tenant_id = v_message.tenant_id and m.id = v_message.id;
-    return v_job;
+    update message m set job_id = j.id
+    from (select v_found.ids[n] as message_id, e as id from ostinato.enqueue_jobs(
+        array['outbound.send'], v_found.args, v_found.queues, run_ats => v_found.run_ats, tenant_ids => array[$1],
+        correlation_ids => v_found.correlation_ids, limit_keys => v_found.keys, subjects => v_found.subjects)
+        with ordinality as x (e, n)) j
+    where m.tenant_id = $1 and m.id = j.message_id;
+    return (select array_agg(distinct q) from unnest(v_found.queues) q);
 end
+$$;
+
+-- Adds the job that sends one message.
+create function outbound.start_send(tenant_id text, message_id uuid, run_at timestamptz, lanes integer default 1)
+returns bigint language sql
+set search_path = outbound, pg_catalog, pg_temp as $$
+    select outbound.start_sends($1, array[$2], array[$3], array[$4]);
+    select m.job_id from message m where m.tenant_id = $1 and m.id = $2
 $$;
 
 -- Adds the job that wakes what waits for a sender or a template of a tenant, or (`quiet`) for its hours.

@@ -128,7 +128,7 @@ $$;
 -- creation, as long as it is active and, while there is another, not the one of the round before it, which may have got
 -- it in between; without one, what there is to choose from, and what not.
 create function rounds.begin_opening(round_ids bigint[], recent integer, wait boolean)
-returns table (round_id bigint, group_id bigint, status text, close_at timestamptz, prompt_id bigint, prompts bigint[],
+returns table (round_id bigint, tenant_id text, close_at timestamptz, prompt_id bigint, prompts bigint[],
     recently bigint[])
 language plpgsql
 set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off
@@ -139,7 +139,7 @@ declare
     v_now    constant timestamptz := ostinato.now();
 begin
     return query
-    select r.id, r.group_id, r.status, r.close_at, p.id,
+    select r.id, r.tenant_id, r.close_at, p.id,
            array(select a.id from group_prompts a
                  where p.id is null and a.tenant_id = r.tenant_id and a.group_id = r.group_id and a.is_active
                  order by a.id),
@@ -167,7 +167,7 @@ $$;
 -- event for those that members can take part in. Missed ones are opened and closed at once, without an event. Returns
 -- each with how late it was, in seconds.
 create function rounds.apply_opening(
-    round_ids bigint[], prompt_ids bigint[], are_missed boolean[], by text, correlation_id text
+    round_ids bigint[], tenant_ids text[], prompt_ids bigint[], are_missed boolean[], by text, correlation_id text
 ) returns table (round_id bigint, missed boolean, told boolean, lateness double precision) language plpgsql
 set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
@@ -178,18 +178,19 @@ declare
     v_pass   bigint;
 begin
     v_pass := ostinato.open_pass('round', 'rounds.daily_rounds', 'open', by, null, correlation_id, null, null);
-    -- One update for state and prompt, because each costs an entry in every index.
+    -- One update for state and prompt, because each costs an entry in every index. The rows are found by their ids:
+    -- as a case, the condition on their state offers no index that has every scheduled round, which a server without
+    -- statistics would read for each set.
     update daily_rounds r set status = 'open', opened_at = coalesce(r.opened_at, v_now),
         missed = case when r.status = 'open' then r.missed else n.missed end,
         source_prompt_id = coalesce(p.id, r.source_prompt_id), prompted_at = case when p.id is not null then v_now end,
         resolved_type = p.type, resolved_title = p.title, resolved_body = p.body, resolved_metadata = p.metadata,
         resolved_tags = p.tags
-    from unnest(round_ids, prompt_ids, are_missed) n (id, prompt_id, missed)
-    join daily_rounds t on t.id = n.id
-    left join group_prompts p on p.tenant_id = t.tenant_id and p.group_id = t.group_id and p.id = n.prompt_id
-    where r.tenant_id = t.tenant_id and r.id = t.id
-      and (r.status = 'scheduled' and not r.stale or r.status = 'open' and r.resolved_title is null
-           and p.id is not null);
+    from unnest(round_ids, tenant_ids, prompt_ids, are_missed) n (id, tenant_id, prompt_id, missed)
+    left join group_prompts p on p.tenant_id = n.tenant_id and p.id = n.prompt_id
+    where r.id = n.id and r.tenant_id = n.tenant_id
+      and case r.status when 'scheduled' then not r.stale
+                        when 'open' then r.resolved_title is null and p.id is not null else false end;
     perform ostinato.close_pass(v_pass);
     if v_missed <> '{}' then
         v_pass := ostinato.open_pass('round', 'rounds.daily_rounds', 'close', by, 'missed', correlation_id, null, null);
@@ -272,7 +273,7 @@ begin
         return;
     end if;
     v_pass := ostinato.open_pass('round', 'rounds.daily_rounds', 'close', by, null, correlation_id, null, null);
-    update daily_rounds r set status = 'closed', closed_at = v_now where r.id = any (v_due) and r.status = 'open';
+    update daily_rounds r set status = 'closed', closed_at = v_now where r.id = any (v_due);
     perform ostinato.close_pass(v_pass);
     select array_agg(json_build_object('round_id', r.id, 'group_id', r.group_id,
                                        'local_date', r.scheduled_for_local_date)::text order by r.id) as payloads,

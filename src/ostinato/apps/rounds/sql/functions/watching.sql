@@ -42,12 +42,12 @@ language sql stable set search_path = rounds, pg_catalog, pg_temp as $$
     select 'open', greatest(
         0,
         (select max(r.worst_lateness) from runs r where r.job = 'open' and r.ended_at > ostinato.now() - period),
-        (select max(extract(epoch from ostinato.now() - greatest(d.open_at, d.timed_at))) from (
+        (select max(extract(epoch from (select ostinato.now()) - greatest(d.open_at, d.timed_at))) from (
             select r.open_at, r.timed_at from daily_rounds r where r.status = 'scheduled' and not r.stale
-              and r.open_at <= ostinato.now()
+              and r.open_at <= (select ostinato.now())
             order by r.open_at, r.id limit 1000) d)::double precision,
         (select max(extract(epoch from ostinato.now() - greatest(r.open_at, r.timed_at))) from daily_rounds r
-         where r.status = 'scheduled' and r.stale and r.open_at <= ostinato.now())::double precision)
+         where r.status = 'scheduled' and r.stale and r.open_at <= (select ostinato.now()))::double precision)
 $$;
 
 -- The figures of the last `period`, by job: runs, groups, failures, how long a run took, how late the worst was, groups
