@@ -15,6 +15,7 @@ from ostinato._core.runtime.handlers.outcomes import Cancel
 app: Final = App("tour")
 
 STEP_SECONDS = 0.2
+DRY_SECONDS = 1
 
 
 @app.job(open=True)
@@ -50,6 +51,21 @@ async def slow(ctx: Context, seconds: float = 30) -> Cancel | None:
             return Cancel("somebody asked for it")
         await asyncio.sleep(STEP_SECONDS)
     return None
+
+
+@app.job(open=True)
+async def page(ctx: Context, number: int = 1) -> int:
+    """Print one page of a book."""
+    ctx.log.info("printed", page=number)
+    return number
+
+
+@app.job(open=True)
+async def book(ctx: Context, pages: int = 3) -> int:
+    """Print a book whose pages are jobs of their own: the console draws them below it."""
+    printed = await ctx.join(await ctx.spawn_many(page, ({"number": n} for n in range(1, pages + 1))))
+    await ctx.sleep(DRY_SECONDS)
+    return printed.done
 
 
 @app.job(open=True, retry=Retry(permanent=(ValueError,)))

@@ -19,11 +19,17 @@ def torture(
     minutes: Annotated[float, typer.Option(min=0.05, help="How long to break things.")] = 1.0,
     seed: Annotated[int | None, typer.Option(help="Where chance begins.", show_default="another every time")] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 4,
+    hosts: Annotated[
+        int, typer.Option(min=0, max=32, help="Hosts of the workers; needs root.", show_default="none")
+    ] = 0,
 ) -> None:
     """Kill workers, crash the database, cut connections; then count what was promised.
 
     Meanwhile jobs are enqueued, events emitted and webhooks sent. It runs on a database of its
     own in a temporary folder, and touches nothing else. Exit code 1: a promise was broken.
+
+    With --hosts the workers are on so many hosts (network name spaces), the database and its synchronous standby on
+    two more, and the load on another; hosts are parted, packets lost, and the standby promoted, too.
 
     Example: `ostinato torture --minutes 5 --seed 42`
     """
@@ -37,7 +43,10 @@ def torture(
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
     cli.out.note(f"seed {chosen}")
     with _progress(cli) as say:
-        report = asyncio.run(torture_run.run(chosen, minutes, workers, say))
+        if hosts:
+            report = torture_run.run_on_hosts(chosen, minutes, workers, hosts, say)
+        else:
+            report = asyncio.run(torture_run.run(chosen, minutes, workers, say))
     _show(cli, report)
     if not report.holds:
         raise typer.Exit(BROKEN)
@@ -100,11 +109,14 @@ def _show(cli: Cli, report: "Report") -> None:
         "seed": report.seed,
         "minutes": report.minutes,
         "workers": report.workers,
+        "hosts": report.hosts,
         "holds": report.holds,
         "harm": dict(report.harm),
         "evidence": report.evidence,
         "counts": [{**asdict(count), "holds": count.holds} for count in report.counts],
     }
-    again = f"seed {report.seed}, {report.minutes:g} min, {report.workers} workers"
+    again = f"seed {report.seed}, {report.minutes:g} min, {report.workers} workers" + (
+        f" on {report.hosts} hosts" if report.hosts else ""
+    )
     summary = "every promise was kept" if report.holds else "a promise was broken"
     cli.out.show(answer, harm, promises, *report.evidence, f"{summary} ({again})")

@@ -12,10 +12,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
 from ostinato._core.base.settings import ENV_PREFIX
+from ostinato.lab.torture.network import Host
 
 KILL_SECONDS = 30.0
 
@@ -97,11 +99,14 @@ class Hand:
 class Crew:
     """Workers of one app on one database. A context manager: none outlives the block."""
 
-    def __init__(self, app: str, url: str, folder: Path, settings: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, app: str, url: str, folder: Path, settings: Mapping[str, object] | None = None, hosts: Sequence[Host] = ()
+    ) -> None:
         self._app = app
         self._url = url
         self._folder = folder
         self._settings = dict(settings or {})
+        self._hosts = hosts
         self.hands: list[Hand] = []
         """All that were ever started."""
 
@@ -122,9 +127,16 @@ class Crew:
         name = f"hand-{len(self.hands) + 1}"
         argv = [sys.executable, "-m", "ostinato", "worker", f"--app={self._app}", *more]
         values = {"database_url": self._url, "log_format": "json", **self._settings, **settings}
-        hand = Hand(name, argv, _environ(values), self._folder / f"{name}.log")
+        with self._host():
+            hand = Hand(name, argv, _environ(values), self._folder / f"{name}.log")
         self.hands.append(hand)
         return hand
+
+    def _host(self) -> AbstractContextManager[None]:
+        """Where the next one runs: on the hosts in turn, if there are any."""
+        if not self._hosts:
+            return contextlib.nullcontext()
+        return self._hosts[len(self.hands) % len(self._hosts)].inside()
 
     def said(self, event: str) -> int:
         """Return how often any of them logged an event."""

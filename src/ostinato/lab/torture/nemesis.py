@@ -4,17 +4,16 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 import psutil  # type: ignore[import-untyped]
 import psycopg
 
-from ostinato._core.db.embedded import Server
 from ostinato._core.db.sqlfile import statement
 from ostinato.lab.torture.crew import Crew, Hand
 
@@ -51,10 +50,23 @@ def frozen(pid: int) -> Iterator[None]:
                 process.resume()
 
 
+class Breakable(Protocol):
+    """A server that can be crashed and frozen."""
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id, None when it is dead."""
+
+    def restart(self, mode: Literal["fast", "immediate"] = "fast") -> None:
+        """Stop it and start it again."""
+
+
 class Nemesis:
     """Breaks one thing after the other until it is cancelled."""
 
-    def __init__(self, crew: Crew, server: Server, admin_url: str, rng: random.Random, expiry_seconds: float) -> None:
+    def __init__(
+        self, crew: Crew, server: Breakable, admin_url: str, rng: random.Random, expiry_seconds: float
+    ) -> None:
         self._crew = crew
         self._server = server
         self._admin_url = admin_url
@@ -110,9 +122,13 @@ class Nemesis:
         hand = self._victim()
         if hand is not None:
             hand.pause()
-            nap = asyncio.create_task(self._wake(hand, self._rng.uniform(0.3, 2.5) * self._expiry))
-            self._naps.add(nap)
-            nap.add_done_callback(self._naps.discard)
+            self._nap(self._wake(hand, self._rng.uniform(0.3, 2.5) * self._expiry))
+
+    def _nap(self, end: Coroutine[Any, Any, None]) -> None:
+        """Let a harm end later, beside the next ones."""
+        nap = asyncio.create_task(end)
+        self._naps.add(nap)
+        nap.add_done_callback(self._naps.discard)
 
     async def _wake(self, hand: Hand, seconds: float) -> None:
         await asyncio.sleep(seconds)

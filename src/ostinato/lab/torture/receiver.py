@@ -34,11 +34,12 @@ class Message:
 class Receiver:
     """The server, in a thread of its own, and its messages. A context manager."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, host: str = HOST) -> None:
         self._rng = rng
         self._lock = threading.Lock()
-        self._server = _Server((HOST, 0), _Handler)
+        self._server = _Server((host, 0), _Handler)
         self._server.receiver = self
+        self._host = host
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._secret = ""
         self._began = 0.0
@@ -48,7 +49,7 @@ class Receiver:
     @property
     def place(self) -> str:
         """Its address and port, as `OSTINATO_WEBHOOKS_ALLOW_PRIVATE` takes them."""
-        return f"{HOST}:{self._server.server_address[1]}"
+        return f"{self._host}:{self._server.server_address[1]}"
 
     @property
     def url(self) -> str:

@@ -11,9 +11,10 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,14 @@ from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato.lab.torture import app as kinds
 from ostinato.lab.torture import checks, events
+from ostinato.lab.torture.apart import Apart
 from ostinato.lab.torture.checks import Count, Left
 from ostinato.lab.torture.crew import Crew
 from ostinato.lab.torture.load import Load
 from ostinato.lab.torture.nemesis import Nemesis
+from ostinato.lab.torture.network import Host, Network
+from ostinato.lab.torture.pair import Pair
+from ostinato.lab.torture.pair import urls as pair_urls
 from ostinato.lab.torture.receiver import Receiver
 
 FILE = ("ostinato.lab.torture", "sql/torture.sql")
@@ -63,6 +68,8 @@ class Report:
     seed: int
     minutes: float
     workers: int
+    hosts: int = 0
+    """On how many hosts the workers are; 0: all on this one."""
     harm: Counter[str] = field(default_factory=Counter)
     counts: list[Count] = field(default_factory=list)
     evidence: list[str] = field(default_factory=list)
@@ -78,42 +85,76 @@ async def run(seed: int, minutes: float, workers: int, say: Say) -> Report:
     """Torture workers for some minutes; `say` gets the phase, the progress, and what is left."""
     report = Report(seed, minutes, workers)
     with tempfile.TemporaryDirectory(prefix="ostinato-torture-") as folder:
-        logs = Path(folder) / "logs"
-        logs.mkdir()
         say("starting", 0, None)
         server = await asyncio.to_thread(embedded.start, Path(folder) / "data")
         try:
             # The superuser: the nemesis ends connections of every role.
             database = replace(Database.embedded(server), admin_url=server.admin_url)
-            await migrate.migrate(database.admin_url, [ENGINE])
-            async with _admin(database) as conn:
-                await conn.execute(statement(*FILE, "create_tables"))
-                await conn.execute(statement(*EVENTS, "create_tables"))
-            receiver = Receiver(random.Random(seed))  # noqa: S311 - chance that can be repeated
-            key = new_key()
-            settings = SETTINGS | {"webhooks_allow_private": receiver.place, "secret_key": key}
-            with receiver, Crew(APP, database.url, logs, settings) as crew:
-                async with Client(database, Settings(secret_key=key)) as client, client.connection() as conn:
-                    await events.open_endpoint(conn, receiver)
-                await _Run(report, server, database, crew, receiver=receiver, say=say).go()
+            make = partial(Nemesis, server=server)
+            await _torture(report, Place(Path(folder), database, make), say)
         finally:
             await asyncio.to_thread(server.stop, force=True)
     return report
 
 
+def run_on_hosts(seed: int, minutes: float, workers: int, hosts: int, say: Say) -> Report:
+    """Torture workers on some hosts, with the database and its standby on two more, and this process on another."""
+    report = Report(seed, minutes, workers, hosts)
+    own, names = "api", [f"worker-{number}" for number in range(1, hosts + 1)]
+    with tempfile.TemporaryDirectory(prefix="ostinato-torture-") as name, Network(own, "one", "two", *names) as network:
+        say("starting", 0, None)
+        folder = Path(name)
+        with Pair(folder, network["one"], network["two"]) as pair, network[own].inside():
+            addresses = pair_urls(*pair.hosts)
+            database = Database(addresses.worker, addresses.admin, addresses.worker)
+            make = partial(Apart, pair=pair, network=network)
+            crowd = [network[each] for each in names]
+            place = Place(folder, database, make, crowd, network[own].address)
+            asyncio.run(_torture(report, place, say))
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where it happens, and who breaks what is there."""
+
+    folder: Path
+    database: Database
+    nemesis: Callable[..., Nemesis]
+    hosts: Sequence[Host] = ()
+    address: str = "127.0.0.1"
+
+
+async def _torture(report: Report, place: Place, say: Say) -> None:
+    database = place.database
+    logs = place.folder / "logs"
+    logs.mkdir()
+    await migrate.migrate(database.admin_url, [ENGINE])
+    async with _admin(database) as conn:
+        await conn.execute(statement(*FILE, "create_tables"))
+        await conn.execute(statement(*EVENTS, "create_tables"))
+    receiver = Receiver(random.Random(report.seed), place.address)  # noqa: S311 - chance that can be repeated
+    key = new_key()
+    settings = SETTINGS | {"webhooks_allow_private": receiver.place, "secret_key": key}
+    with receiver, Crew(APP, database.url, logs, settings, place.hosts) as crew:
+        async with Client(database, Settings(secret_key=key)) as client, client.connection() as conn:
+            await events.open_endpoint(conn, receiver)
+        await _Run(report, place, crew, receiver, say).go()
+
+
 class _Run:
     """The three phases."""
 
-    def __init__(
-        self, report: Report, server: embedded.Server, database: Database, crew: Crew, *, receiver: Receiver, say: Say
-    ) -> None:
+    def __init__(self, report: Report, place: Place, crew: Crew, receiver: Receiver, say: Say) -> None:
         self._report = report
         self._receiver = receiver
-        self._database = database  # its addresses stay the same when the server is started again
+        self._database = place.database  # its addresses stay the same when the server is started again
         self._crew = crew
         self._say = say
         self._rng = random.Random(report.seed)  # noqa: S311 - chance that can be repeated
-        self._nemesis = Nemesis(crew, server, database.admin_url, self._chance(), EXPIRY_SECONDS)
+        self._nemesis = place.nemesis(
+            crew, admin_url=place.database.admin_url, rng=self._chance(), expiry_seconds=EXPIRY_SECONDS
+        )
         self._two_places = 0
         self._redriven = 0
         self._redelivered = 0
