@@ -4,8 +4,8 @@ Each row names a figure, what it is compared with in the same run, and the targe
 and on what else it does; the ratio much less. A row that this program does not measure names the command that does, or
 says that nothing measures it yet. Beside the rate, the two rows of the API have the ratio of processor time.
 
-Two rows flatter: capture is called without HTTP, and both sides of the GET run the same long query, so the database is
-most of either.
+Two rows flatter: both sides of the GET of a job run the same long query, so the database is most of either; and the GET
+of an enrichment has a shorter one than its yardstick. Events have no yardstick but their targets.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from bench import capture, http, outbound, transactions
+from bench import app_http, app_rows, http, outbound, transactions
 from bench.server import BenchServer, running
 from bench.systems import ours
 from ostinato import Client
@@ -54,20 +54,24 @@ ROWS = (
     Row("  by processor time", "", None, of("bare POST cpu", "POST cpu")),
     Row("POST with a key", "the same bare POST", None, of("POST key", "bare POST")),
     Row("outbound: accepted", "the bare POST", 0.50, of("accept", "bare POST")),
-    Row("outbound: batch of 500", "bulk enqueue", 0.20, None, "no such route yet"),
-    Row("outbound: sent", "httpx alone", 0.60, None, "no yardstick yet; bench.outbound"),
+    Row("outbound: batch of 500", "bulk enqueue", 0.20, of("batch", "bulk")),
+    Row("outbound: sent", "httpx alone", 0.60, of("send", "httpx")),
     Row("callbacks stored", "the bare POST", 0.70, of("callbacks", "bare POST")),
     Row("callbacks applied", "bulk enqueue", 0.10, of("apply", "bulk")),
-    Row("capture: new, no HTTP", "the bare POST", 0.45, of("intakes", "bare POST")),
-    Row("capture: replay, no HTTP", "the bare POST", 0.70, of("replays", "bare POST")),
-    Row("enrichment: cached", "the bare POST and GET", 0.60, None, "bench.enrichment"),
-    Row("enrichment: 10,000 SIRENs", "the sources' limits", 0.95, None, "nothing measures it yet"),
-    Row("plain functions", "async no-op drain", 0.35, None, "make bench"),
+    Row("capture: new", "the bare POST", 0.45, of("new", "beside POST")),
+    Row("capture: replay", "the bare POST", 0.70, of("replay", "beside POST")),
+    Row("enrichment: cached POST", "the bare POST", 0.60, of("cached POST", "beside POST")),
+    Row("  by processor time", "", None, of("beside POST cpu", "cached POST cpu")),
+    Row("enrichment: cached GET", "the bare GET", 0.70, of("cached GET", "beside GET")),
+    Row("  by processor time", "", None, of("beside GET cpu", "cached GET cpu")),
+    Row("enrichment: bulk", "the sources' limits", 0.95, None, "bench.enrichment --bulk 600"),
+    Row("plain functions", "async no-op drain", 0.35, of("plain", "drain")),
     Row("ctx.transaction() jobs", "pgbench, same statements", 0.70, of("worker", "same")),
-    Row("events, 500 keys and one", "25,000 and 2,000 a second", None, None, "bench.events 500 1"),
-    Row("webhooks, 300 keys", "httpx alone", 0.50, None, "nothing measures it yet"),
-    Row("drain, no-op", "the SQL limit", 0.75, None, "make bench"),
-    Row("one by one enqueue", "a bare single-row insert", 0.75, None, "make bench"),
+    Row("events, 500 keys", "25,000 a second", 1.0, lambda found: found["events 500"] / 25_000),
+    Row("events, one key", "2,000 a second", 1.0, lambda found: found["events 1"] / 2_000),
+    Row("webhooks, 300 keys", "httpx alone", 0.50, of("webhooks", "httpx")),
+    Row("drain, no-op", "the SQL limit", 0.75, of("drain", "limit")),
+    Row("one by one enqueue", "a bare single-row insert", 0.75, of("single", "bare insert")),
     Row("watch folder, pages", "OCRmyPDF's own command", 0.95, None, "bench.watchfolder"),
     Row("rounds, worst lateness", "5 s", None, None, "bench.rounds"),
 )
@@ -100,9 +104,11 @@ def measure_outbound(server: BenchServer) -> dict[str, float]:
     return {name: rate.a_second for name, rate in found.items()}
 
 
-async def measure_capture(rounds: int) -> dict[str, float]:
-    took, _ = await capture.whole(rounds)
-    return {name: 1 / each for name, each in took.items()}
+def measure_app_requests(server: BenchServer, rounds: int) -> dict[str, float]:
+    """Requests of applications, with the bare ones of the same rounds as `beside …`."""
+    loads = {name.replace("bare", "beside"): each for name, each in app_http.measure(server, rounds).items()}
+    rates = {name: median(one.rate for one in each) for name, each in loads.items()}
+    return rates | {f"{name} cpu": median(one.cpu for one in each) for name, each in loads.items()}
 
 
 def lines(found: dict[str, float], rows: Sequence[Row] = ROWS) -> list[str]:
@@ -128,7 +134,8 @@ def main() -> None:
         found = measure_api(server, rounds)
         found |= measure_outbound(server)
         found |= transactions.one_round(server, JOBS)._asdict()
-    found |= asyncio.run(measure_capture(rounds))
+        found |= measure_app_requests(server, max(1, rounds // 2))
+        found |= app_rows.measure(server)
     print("\n".join(lines(found)))
     quiet = "" if before < 1 else ": the machine was not quiet"
     print(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, load {before:.1f} before{quiet}")

@@ -44,6 +44,15 @@ class System:
 SYSTEMS: tuple[System, ...] = (
     System(OURS, "Ostinato", "ours", Runner.OURS, 100_000, "default settings, all features on"),
     System(
+        "ours-plain",
+        "Ostinato, plain functions",
+        "ours",
+        Runner.OURS,
+        50_000,
+        "the same with a handler that is a plain function, so that it runs in a thread",
+        {"BENCH_PLAIN": "1"},
+    ),
+    System(
         "graphile",
         "graphile-worker",
         "graphile",
@@ -87,6 +96,17 @@ SYSTEMS: tuple[System, ...] = (
         Runner.PEERS,
         4_000,
         "solo pool, prefetch 100, no results, Redis on a Unix socket without persistence",
+        imports="celery",
+        needs_redis=True,
+    ),
+    System(
+        "celery-threads",
+        "Celery + Redis, threads",
+        "celery",
+        Runner.PEERS,
+        4_000,
+        "the same with the threads pool, 100 threads",
+        {"BENCH_POOL": "threads"},
         imports="celery",
         needs_redis=True,
     ),

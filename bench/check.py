@@ -12,9 +12,10 @@ With `--if-quiet` it is for continuous integration, where nobody repeats a run t
   other cores or another PostgreSQL than the baseline's are a reason to skip, said in one line.
 - Other work disturbs engine and calibration differently (seen: +220 %), so it waits for a quiet
   machine, counts no round at whose end it was not quiet, and skips when too few are left.
-- It fails only for what no machine can change, the write-ahead log of a job, if *every* round that
-  counts is more than 15 % worse. Times are printed and said, but fail nothing: on two machines of the
-  same kind, hours apart, the same code differed by up to 40 % from its own baseline.
+- It fails only for what no machine can change, the write-ahead log of a job and the statements of a
+  request, if *every* round that counts is more than 15 % worse. Times are printed and said, but fail
+  nothing: on two machines of the same kind, hours apart, the same code differed by up to 40 % from its
+  own baseline.
 - It starts no round after `--seconds`.
 """
 
@@ -29,7 +30,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import calibrate, peers, quiet
+from bench import app_http, calibrate, peers, quiet
 from bench.catalog import BY_KEY, OURS, System
 from bench.launch import SystemFailedError, end_on_terminate
 from bench.measure import Bench, one_round
@@ -79,6 +80,10 @@ FIGURES = (
     Figure("single", "one by one", "commit", more_is_better=True),
     Figure("latency_p50", "start latency p50", "commit", more_is_better=False),
     Figure("wal", "write-ahead log per job", "none", more_is_better=False),
+    Figure("cached POST", "statements, cached POST", "none", more_is_better=False),
+    Figure("cached GET", "statements, cached GET", "none", more_is_better=False),
+    Figure("new", "statements, new capture", "none", more_is_better=False),
+    Figure("replay", "statements, replayed one", "none", more_is_better=False),
 )
 
 Ratios = dict[str, list[float]]
@@ -98,11 +103,12 @@ def gather(bench: Bench, system: System, rounds: int, console: Console, until: f
     With `until`, none starts after that time, and those that other work disturbed are left out.
     """
     found: Ratios = {figure.name: [] for figure in FIGURES}
+    statements = app_http.statements(bench.server)  # once: they are the same in every round
     before = calibrate.measure(bench.server)
     for number in range(rounds):
         if until is not None and time.monotonic() > until:
             break
-        figures = summary([one_round(bench, system, MEASURED)])
+        figures = summary([one_round(bench, system, MEASURED)]) | statements
         after = calibrate.measure(bench.server)
         around = middle(before, after)
         before = after

@@ -52,7 +52,7 @@ ROLES = ("admin", "agency_user", "capture", "clerk", "organizer")
 LISTS = (
     *("/", "/jobs", "/jobs?state=done", "/jobs?state=ready", "/jobs?kind=shop.kind3", "/jobs?queue=queue2"),
     *("/dead-letters", "/queues", "/workers", "/schedules", "/events", "/webhooks", "/trail/order-77", "/alerts"),
-    *("/leases", "/machines", "/access", "/access/audit", "/bulk", "/inbox"),
+    *("/leases", "/machines", "/access", "/access/audit", "/bulk", "/inbox", "/find?q=shop"),
     *("/apps/capture", "/apps/enrichment", "/apps/enrichment/companies", "/apps/outbound", "/apps/outbound/messages"),
     *("/apps/outbound/templates", "/apps/outbound/senders", "/apps/rounds", "/apps/watchfolder"),
     *("/apps/outbound/consents?subject=contact-7&tenant=tenant7", "/apps/watchfolder/scans"),

@@ -7,20 +7,26 @@ the merge. The real sources allow six companies a second, and are what limits in
     cached read    GET /v1/requests/{id} of a fresh company, one caller after the other
     cached ask     POST /v1/requests for a company that is known
     enrichments    so many companies asked for at once, until the last one is done
+
+With `--bulk 600` it asks for so many in batches, and the sandbox has the official limits: the search takes 7 calls a
+second, the RCS 250 a minute, which is the narrower one. It shows the share of each that was reached, and how often a
+source answered 429.
 """
 
 import argparse
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from http import HTTPStatus
 from statistics import median, quantiles
 from typing import Any
 
 import httpx
 
-from ostinato import Worker, testing
+from ostinato import Client, Worker, testing
+from ostinato._core.base import log
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate
 from ostinato._core.engine import keys, upkeep
@@ -30,9 +36,13 @@ from ostinato._faces.api.server import build
 from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.sandbox import Registers
 from ostinato.apps.enrichment.schema import COMPONENT
+from ostinato.lab.sandbox.faults import Call
 from ostinato.lab.sandbox.running import running
 
 READS = 500
+BATCH = 1000
+OFFICIAL = {"/search": 7.0, "/extrait_kbis": 250 / 60}
+"""Calls a second that a source allows; INPI says none. Each company is one call to each."""
 COMPANIES = 200
 FAST = {
     "SEARCH_PER_SECOND": "100000",
@@ -90,7 +100,8 @@ async def serving(database: Database) -> AsyncIterator[httpx.AsyncClient]:
     parts = Parts(database, Settings(api_rate_per_minute=10_000_000), apps=(APP,))
     app = build(parts)
     async with app.router.lifespan_context(app):
-        async with parts.client.connection() as conn:
+        # Not as the API, which may make no keys.
+        async with Client(database) as client, client.connection() as conn:
             key = await keys.create(conn, tenant_id="bench", subject="bench", roles=("agency_user",))
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app),
@@ -101,32 +112,82 @@ async def serving(database: Database) -> AsyncIterator[httpx.AsyncClient]:
             yield http
 
 
-async def run(reads: int, companies: int) -> None:
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """The sandbox without its limits, and settings that lead there."""
     registers = Registers(limits=(1_000_000, 1_000_000))
     with running(registers) as sandbox:
         own = {f"OSTINATO_ENRICHMENT_{name}": value for name, value in FAST.items()}
         os.environ.update(registers.settings(sandbox.url) | own)
+        yield
+
+
+@asynccontextmanager
+async def working(database: Database) -> AsyncIterator[None]:
+    """A worker of this process."""
+    worker = Worker([APP], database)
+    running_worker = asyncio.create_task(worker.run())
+    await worker.started.wait()
+    yield
+    worker.stop()
+    await running_worker
+
+
+async def known(database: Database, sirens: list[str]) -> str:
+    """Have companies enriched; the id of the last request."""
+    with unlimited():
+        async with working(database), serving(database) as http:
+            ids = [await asked(http, siren) for siren in sirens]
+            await ended(http, ids)
+    return ids[-1]
+
+
+async def run(reads: int, companies: int) -> None:
+    with unlimited():
         async with testing.engine() as engine:
             await migrate.migrate(engine.database.admin_url, [COMPONENT])
             await upkeep.run(engine.admin, 14)  # partitions, before the worker makes them
-            worker = Worker([APP], engine.database)
-            working = asyncio.create_task(worker.run())
-            await worker.started.wait()
-            async with serving(engine.database) as http:
-                await measure_cached(http, reads)
-            os.environ["OSTINATO_ENRICHMENT_SYNC_MS"] = "0"
-            async with serving(engine.database) as http:
-                await measure_runs(http, companies)
-            worker.stop()
-            await working
+            async with working(engine.database):
+                async with serving(engine.database) as http:
+                    await measure_cached(http, reads)
+                os.environ["OSTINATO_ENRICHMENT_SYNC_MS"] = "0"
+                async with serving(engine.database) as http:
+                    await measure_runs(http, companies)
+
+
+async def run_bulk(companies: int) -> None:
+    """Ask for companies in batches, at the limits of the sources, and show how close to them the calls came."""
+    registers = Registers()
+    with running(registers) as sandbox:
+        os.environ.update(registers.settings(sandbox.url) | {"OSTINATO_ENRICHMENT_IDENTIFIER_LUHN": "off"})
+        async with testing.engine() as engine:
+            await migrate.migrate(engine.database.admin_url, [COMPONENT])
+            await upkeep.run(engine.admin, 14)
+            sirens = [f"998{number:06}" for number in range(1, companies + 1)]
+            calls: dict[int, Call] = {}
+            async with working(engine.database), serving(engine.database) as http:
+                for start in range(0, companies, BATCH):
+                    lines = [{"siren": siren} for siren in sirens[start : start + BATCH]]
+                    (await http.post("/v1/requests/batch", json=lines)).raise_for_status()
+                while sum("extrait_kbis" in call.path for call in calls.values()) < companies:
+                    await asyncio.sleep(0.5)
+                    calls |= {call.number: call for call in list(sandbox.faults.calls)}  # it keeps the last 2,000
+    refused = sum(call.status == HTTPStatus.TOO_MANY_REQUESTS for call in calls.values())
+    for path, limit in OFFICIAL.items():
+        at = sorted(call.at for call in calls.values() if path in call.path)
+        rate = (len(at) - 1) / (at[-1] - at[0])
+        print(f"{path:<22}{len(at):>7} calls{rate:>7.2f} a second   {rate / limit:>4.0%} of its {limit:.2f}")
+    print(f"{companies} companies, {refused} answers 429, load {os.getloadavg()[0]:.1f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--reads", type=int, default=READS)
     parser.add_argument("--companies", type=int, default=COMPANIES)
+    parser.add_argument("--bulk", type=int, help="only that: so many companies at the official limits, four a second")
     options = parser.parse_args()
-    asyncio.run(run(options.reads, options.companies))
+    log.configure(level="error")
+    asyncio.run(run_bulk(options.bulk) if options.bulk else run(options.reads, options.companies))
 
 
 if __name__ == "__main__":

@@ -33,10 +33,12 @@ def emitted(count: int, keys: int = KEYS[0]) -> list[NewEvent]:
     return [NewEvent("happened", '{"a": 1}', "bench", f"k{n % keys}") for n in range(count)]
 
 
-async def measured(what: str, count: int, work: Callable[[], Awaitable[object]]) -> None:
+async def measured(what: str, count: int, work: Callable[[], Awaitable[object]]) -> float:
     started = time.perf_counter()
     await work()
-    print(f"{what:<32} {count / (time.perf_counter() - started):>10,.0f} events/s")
+    rate = count / (time.perf_counter() - started)
+    print(f"{what:<32} {rate:>10,.0f} events/s")
+    return rate
 
 
 async def emit_all(conn: AsyncConnection[Any], keys: int = KEYS[0]) -> None:
@@ -54,8 +56,8 @@ async def dispatch_all(conn: AsyncConnection[Any]) -> None:
         pass
 
 
-async def whole_way(keys: int) -> None:
-    """Emit, sequence, dispatch and handle, all at the same time, on a fresh database."""
+async def whole_way(keys: int) -> float:
+    """Emit, sequence, dispatch and handle, all at the same time, on a fresh database; events a second."""
     app = App("bench")
     happened = app.event("happened")
     seen = 0
@@ -82,7 +84,7 @@ async def whole_way(keys: int) -> None:
         worker = Worker([app], engine.database)
         running = asyncio.create_task(worker.run())
         await worker.started.wait()
-        await measured(f"commit to handler, {keys} keys", COUNT, emit_and_wait)
+        rate = await measured(f"commit to handler, {keys} keys", COUNT, emit_and_wait)
         waits = []
         for _ in range(PROBES):
             before, started = seen, time.perf_counter()
@@ -93,6 +95,7 @@ async def whole_way(keys: int) -> None:
         print(f"{'  latency, ms':<32} p50 {waits[PROBES // 2]:.1f}, p99 {waits[-2]:.1f}")
         worker.stop()
         await running
+    return rate
 
 
 @asynccontextmanager

@@ -117,7 +117,10 @@ def serve(which: str, dsn: str, fd: int) -> None:
 
     log.configure("json", "info", stream=Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for life
     settings = Settings(api_rate_per_minute=10_000_000)
-    app = bare(dsn) if which == "bare" else build(Parts(ours.database(dsn), settings, apps=[APP]))
+    from ostinato.apps import capture, enrichment  # noqa: PLC0415 - as above
+
+    served = [APP] if which == "ours" else [capture.APP, enrichment.APP]
+    app = bare(dsn) if which == "bare" else build(Parts(ours.database(dsn), settings, apps=served))
     config = uvicorn.Config(app, log_config=None, access_log=False, loop="uvloop")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=fd)])
 
@@ -136,10 +139,12 @@ NUMBER = b"123456789"
 """Stands in a request for a number of its own."""
 
 
-async def one_caller(port: int, request: bytes, until: float, took: list[float]) -> None:
+async def one_caller(
+    port: int, request: bytes, until: float, took: list[float], numbers: Iterator[int] = NUMBERS
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while (started := time.perf_counter()) < until:
-        writer.write(request.replace(NUMBER, str(next(NUMBERS)).encode()))
+        writer.write(request.replace(NUMBER, str(next(numbers)).encode()))
         head = await reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", head)
         assert length is not None  # noqa: S101
@@ -150,10 +155,12 @@ async def one_caller(port: int, request: bytes, until: float, took: list[float])
     writer.close()
 
 
-async def load(port: int, request: bytes, seconds: float, callers: int = CONNECTIONS) -> Load:
+async def load(port: int, requests: Sequence[bytes], seconds: float, numbers: Iterator[int] = NUMBERS) -> Load:
+    """Keep the connections busy; they take turns with the requests."""
     took: list[float] = []
     until = time.perf_counter() + seconds
-    await asyncio.gather(*(one_caller(port, request, until, took) for _ in range(callers)))
+    turns = itertools.islice(itertools.cycle(requests), CONNECTIONS)
+    await asyncio.gather(*(one_caller(port, request, until, took, numbers) for request in turns))
     took.sort()
     count = len(took)
     return Load(count / seconds, 1000 * took[count // 2], 1000 * took[int(count * 0.99)])
@@ -162,13 +169,16 @@ async def load(port: int, request: bytes, seconds: float, callers: int = CONNECT
 def request_of(which: str, key: str, job_id: int) -> bytes:
     body = b'{"kind": "bench.noop", "args": {"n": 1}}' if which.startswith("POST") else b""
     path = {"ping": "/bench/ping", "GET": f"{PREFIX}/jobs/{job_id}"}.get(which, f"{PREFIX}/jobs")
-    method = "POST" if body else "GET"
-    lines = [f"{method} {path} HTTP/1.1", "Host: bench", f"Authorization: Bearer {key}"]
+    more = [f"Idempotency-Key: {NUMBER.decode()}"] if which == "POST key" else []
+    return written(path, key, body, more)
+
+
+def written(path: str, key: str, body: bytes = b"", more: Sequence[str] = ()) -> bytes:
+    """Return a request as it is sent: a POST if it has a body."""
+    lines = [f"{'POST' if body else 'GET'} {path} HTTP/1.1", "Host: bench", f"Authorization: Bearer {key}"]
     if body:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
-    if which == "POST key":
-        lines.append(f"Idempotency-Key: {NUMBER.decode()}")
-    return "\r\n".join([*lines, "", ""]).encode() + body
+    return "\r\n".join([*lines, *more, "", ""]).encode() + body
 
 
 @contextlib.contextmanager
@@ -197,28 +207,30 @@ async def job_of(dsn: str) -> int:
         return await client.for_tenant("bench").enqueue("bench.noop", {"n": 1})
 
 
-def measured(port: int, process: psutil.Process, request: bytes) -> Load:
-    asyncio.run(load(port, request, WARM_SECONDS))
+def measured(port: int, process: psutil.Process, requests: Sequence[bytes], numbers: Iterator[int] = NUMBERS) -> Load:
+    asyncio.run(load(port, requests, WARM_SECONDS, numbers))
     before = process.cpu_times()
-    found = asyncio.run(load(port, request, SECONDS))
+    found = asyncio.run(load(port, requests, SECONDS, numbers))
     after = process.cpu_times()
     took = after.user + after.system - before.user - before.system
     return replace(found, cpu=1e6 * took / (found.rate * SECONDS))
 
 
-def measure(dsn: str, rounds: int, requests: Sequence[str] = REQUESTS) -> dict[tuple[str, str], list[Load]]:
+def measure(
+    dsn: str, rounds: int, requests: Sequence[str] = REQUESTS, servers: Sequence[str] = ("ours", "bare")
+) -> dict[tuple[str, str], list[Load]]:
     """What each request costs bare FastAPI and our API, in rounds that alternate."""
     found: dict[tuple[str, str], list[Load]] = {}
     key = asyncio.run(key_of(dsn))
     for number in range(rounds):
-        for which in ("bare", "ours") if number % 2 else ("ours", "bare"):
+        for which in reversed(servers) if number % 2 else servers:
             with server_of(which, dsn) as (port, process):
                 for request in requests:
                     # Emptied before each, so that nobody meets the rows, dead or alive, of who came before.
                     with psycopg.connect(dsn, autocommit=True) as conn:
                         conn.execute("truncate ostinato_data.ready, ostinato_data.job")
                     job_id = asyncio.run(job_of(dsn))
-                    one = measured(port, process, request_of(request, key, job_id))
+                    one = measured(port, process, [request_of(request, key, job_id)])
                     found.setdefault((which, request), []).append(one)
     return found
 

@@ -1,9 +1,13 @@
 """`python -m bench.outbound`: messages a second from the request to the provider, and callbacks.
 
     accept      POST /api/v1/outbound/messages: consent, message, job, audit and event, one commit
+    batch       POST /api/v1/outbound/messages/batch: the same for 500 in one request, counted in messages
+    httpx       httpx alone, posting the same bodies over kept connections: what `send` is compared with
     send        one worker process: policy again, attempt committed, HTTP to the provider, outcome
     callbacks   POST /api/v1/webhooks/whatsapp/status, signed: stored with their job, one commit
     apply       one worker process: the callbacks applied, SENT to DELIVERED
+
+Beside each rate are the commits of the database for each message.
 
 The API, the worker and the providers of the sandbox are processes of their own on this machine.
 """
@@ -17,9 +21,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +43,8 @@ from ostinato.apps.outbound.schema import COMPONENT
 from ostinato.lab.torture.crew import Crew, Hand
 
 MESSAGES = 300
+BATCH = 500
+BATCHES = 4
 SECONDS = 20.0
 WARM = 20
 CALLERS = 16
@@ -86,6 +92,8 @@ class Rate:
 
     done: int
     seconds: float
+    commits: int = 0
+    """Of the database, meanwhile."""
 
     @property
     def a_second(self) -> float:
@@ -195,23 +203,80 @@ async def measure(dsn: str, count: int, seconds: float, folder: Path) -> dict[st
                     return await http.post("/api/v1/outbound/messages", json=body, headers=key)
 
                 await many(range(WARM), accept)
-                found["accept"] = await many(range(WARM, WARM + count), accept, seconds)
+                found["accept"] = await counted(dsn, many(range(WARM, WARM + count), accept, seconds))
+
+                async def batch(number: int) -> httpx.Response:
+                    first = number * BATCH
+                    asked = [
+                        {
+                            "idempotencyKey": f"b-{first + n}",
+                            "channel": "WHATSAPP",
+                            "to": number_of(n % count),
+                            "subjectId": f"s-{n % count}",
+                            "dossierId": f"D-{n % 100}",
+                            "templateCode": "b",
+                        }
+                        for n in range(BATCH)
+                    ]
+                    return await http.post("/api/v1/outbound/messages/batch", json={"messages": asked})
+
+                made = await counted(dsn, many(range(BATCHES), batch, seconds))
+                found["batch"] = replace(made, done=made.done * BATCH)
+                found["httpx"] = await alone(env, count)
                 await rest(dsn, folder, env, http, found, seconds)
     return found
+
+
+async def counted(dsn: str, work: Coroutine[Any, Any, Rate]) -> Rate:
+    """Do something, and count the commits of the database meanwhile."""
+    before = commits(dsn)
+    made = await work
+    return replace(made, commits=commits(dsn) - before)
+
+
+def commits(dsn: str) -> int:
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        time.sleep(1.1)  # a session tells of its own after a second
+        found = conn.execute("select xact_commit from pg_stat_database where datname = current_database()").fetchone()
+    return int(found[0]) if found else 0
+
+
+async def alone(env: dict[str, str], count: int) -> Rate:
+    """Post what `send` posts, by httpx and nothing else."""
+    bearer = {"Authorization": f"Bearer {env['OSTINATO_OUTBOUND_WHATSAPP_TOKEN']}"}
+    limits = httpx.Limits(max_connections=CALLERS)
+    async with httpx.AsyncClient(headers=bearer, timeout=60, limits=limits, trust_env=False) as http:
+
+        async def post(number: int) -> httpx.Response:
+            template = {"name": "b", "language": {"code": "fr"}, "components": []}
+            body = {
+                "messaging_product": "whatsapp",
+                "recipient_type": "individual",
+                "to": number_of(number)[1:],
+                "biz_opaque_callback_data": f"x-{number}",
+                "type": "template",
+                "template": template,
+            }
+            return await http.post(f"{env['OSTINATO_OUTBOUND_WHATSAPP_URL']}/{PHONE}/messages", json=body)
+
+        await many(range(WARM), post)
+        return await many(range(WARM, WARM + count), post)
 
 
 async def rest(  # noqa: PLR0917 - what there is
     dsn: str, folder: Path, env: dict[str, str], http: httpx.AsyncClient, found: dict[str, Rate], seconds: float
 ) -> None:
     values = {name.removeprefix("OSTINATO_").lower(): value for name, value in env.items()}
-    waiting = WARM + found["accept"].done
+    waiting = WARM + found["accept"].done + found["batch"].done
     with psycopg.connect(dsn, autocommit=True) as conn:
         # The rate of a number at the provider is not what is measured here.
         app = "bench.outbound:UNLIMITED"
         with Crew(app, dsn, folder, values) as crew:
             hand = crew.start()
             sent = "select count(*) from outbound.message where sent_at is not null"
-            found["send"] = await asyncio.to_thread(drained, conn, hand, sent, waiting, seconds)
+            before = await asyncio.to_thread(commits, dsn)
+            made = await asyncio.to_thread(drained, conn, hand, sent, waiting, seconds)
+            found["send"] = replace(made, commits=await asyncio.to_thread(commits, dsn) - before)
         named = "select provider_message_id from outbound.message where sent_at is not null"
         ids = conn.execute(named).fetchall()
 
@@ -220,7 +285,7 @@ async def rest(  # noqa: PLR0917 - what there is
             body, headers = signed(line)
             return await http.post(HOOK, content=body, headers=headers)
 
-        found["callbacks"] = await many(range(len(ids)), tell, seconds)
+        found["callbacks"] = await counted(dsn, many(range(min(len(ids), WARM + MESSAGES)), tell, seconds))
         told = found["callbacks"].done
         with Crew(app, dsn, folder, values) as crew:
             hand = crew.start()
@@ -251,9 +316,10 @@ def main() -> None:
     with running() as server, server.database("bench_outbound") as dsn, tempfile.TemporaryDirectory() as folder:
         asyncio.run(install(dsn, [COMPONENT]))
         found = asyncio.run(measure(dsn, given.messages, given.seconds, Path(folder)))
-    print(f"{'':<12}{'a second':>10}{'done':>8}   of {given.messages:,} messages, warm")
+    print(f"{'':<12}{'a second':>10}{'done':>8}{'commits each':>14}   of {given.messages:,} messages, warm")
     for name, rate in found.items():
-        print(f"{name:<12}{rate.a_second:>10,.0f}{rate.done:>8,}")
+        each = f"{rate.commits / rate.done:>14.2f}" if rate.commits and rate.done else ""
+        print(f"{name:<12}{rate.a_second:>10,.0f}{rate.done:>8,}{each}")
     whole = 1 / (1 / found["accept"].a_second + 1 / found["send"].a_second)
     print(f"{'end to end':<12}{whole:>10,.0f}   accepted and sent, one after the other")
 

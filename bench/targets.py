@@ -42,11 +42,11 @@ def ours(name: str) -> Callable[[Summaries], float | None]:
     return lambda summaries: summaries.get(OURS, {}).get(name)
 
 
-def times(peer: str, name: str) -> Callable[[Summaries], float | None]:
+def times(peer: str, name: str, own: str = OURS) -> Callable[[Summaries], float | None]:
     """Our figure as a multiple of the peer's."""
 
     def value(summaries: Summaries) -> float | None:
-        mine = summaries.get(OURS, {}).get(name)
+        mine = summaries.get(own, {}).get(name)
         theirs = summaries.get(peer, {}).get(name)
         return None if mine is None or not theirs else mine / theirs
 
@@ -68,13 +68,13 @@ def at_least(figure: str, value: Callable[[Summaries], float | None], bound: flo
     return Target(figure, f"at least {bound:,.0f}/s", value, lambda v: v >= bound, lambda v: f"{v:,.0f}/s")
 
 
-def multiple(peer: str, name: str, figure: str, bound: float) -> Target:
+def multiple(peer: str, name: str, figure: str, bound: float, own: str = OURS) -> Target:
     return Target(
         f"{figure} against {BY_KEY[peer].title}",
         f"at least {bound:g}x",
-        times(peer, name),
+        times(peer, name, own),
         lambda v: v >= bound,
-        lambda v: f"{v:.1f}x",
+        lambda v: f"{v:.1f}x" if bound >= 1 else f"{v:.2f}x",
     )
 
 
@@ -92,6 +92,7 @@ def at_most(figure: str, value: Callable[[Summaries], float | None], bound: floa
     )
 
 
+PLAIN = "ours-plain"
 PGQUEUER = ("pgqueuer-10", "pgqueuer-100")
 
 TARGETS: tuple[Target, ...] = (
@@ -102,6 +103,9 @@ TARGETS: tuple[Target, ...] = (
     multiple("absurd", "drain", "drain", 40),
     multiple("dbos", "drain", "drain", 40),
     multiple("procrastinate", "drain", "drain", 50),
+    multiple(OURS, "drain", "plain functions", 0.35, PLAIN),
+    multiple("celery", "drain", "plain functions", 1, PLAIN),
+    multiple("celery-threads", "drain", "plain functions", 1, PLAIN),
     share("share of the SQL limit", "limit_share", 0.5),
     at_least("bulk enqueue", ours("bulk"), 40_000),
     multiple("procrastinate", "single", "one by one", 2),

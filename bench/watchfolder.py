@@ -1,6 +1,7 @@
 """`python -m bench.watchfolder`: pages a minute, the orchestrator's share of it, and a large `in/`.
 
-engine alone   OCR of a raw PDF in a process of its own, one document after the other
+command        OCRmyPDF's own command with Tesseract and our options: a document for each core at a time, and one
+               after the other with a job for each core; the faster is the yardstick
 pipeline       the same pages from `in/` to `out/`: orchestrator, PREP and OCR as processes
 share          processor time of the orchestrator's process, of all the time that passes
 tick           one tick while 10,000 files wait in `in/`: all slots taken, and all looked at
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,19 +33,8 @@ from ostinato.apps.watchfolder.station.processes import ServiceProcess, running,
 from ostinato.apps.watchfolder.tick.options import Options
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 
-ALONE = """
-import dataclasses, json, os, sys, time
-from ostinato.apps.watchfolder.ocr import engines, work
-work.preload()
-engine = dataclasses.asdict(engines.choose(sys.argv[1]))
-folder = sys.argv[2]
-os.environ["TMPDIR"] = folder
-started = time.monotonic()
-for path in sys.argv[3:]:
-    work.run({"inputPath": path, "part": path + ".part", "folder": folder, "engine": engine,
-              "lang": "fra+eng", "threads": os.cpu_count()}, lambda *_: None)
-print(json.dumps({"seconds": time.monotonic() - started}))
-"""
+OPTIONS = ("--quiet", "--language=fra+eng", "--skip-text", "--rotate-pages", "--optimize=0", "--output-type=auto")
+"""What a document is given by our OCR, too."""
 
 
 def main() -> None:
@@ -53,7 +44,10 @@ def main() -> None:
     parser.add_argument("--engine", default="auto", choices=("auto", "tesseract", "rapid"))
     parser.add_argument("--waiting", type=int, default=10_000)
     parser.add_argument("--folders", type=int, help="measure the memory that so many folders cost, and nothing else")
+    parser.add_argument("--quick", action="store_true", help="four documents of one page, and few that wait")
     chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.documents, chosen.pages, chosen.waiting = 4, 1, 100
     if chosen.folders:
         asyncio.run(_memory(chosen.folders))
         return
@@ -61,11 +55,13 @@ def main() -> None:
         root = Path(folder)
         documents = _documents(root, chosen.documents, chosen.pages)
         pages = chosen.documents * chosen.pages
-        alone = _alone(root, documents, chosen.engine)
+        alone = _commands(root, documents)
         whole, processor, engine = _pipeline(root, documents, chosen.engine)
         print(f"engine                    {engine}")
-        print(f"engine alone              {pages * 60 / alone:6.1f} pages a minute")
+        for name, seconds in alone.items():
+            print(f"{name:25} {pages * 60 / seconds:6.1f} pages a minute")
         print(f"pipeline                  {pages * 60 / whole:6.1f} pages a minute")
+        print(f"of the faster command     {100 * min(alone.values()) / whole:6.1f} %")
         print(f"orchestrator's share      {100 * processor / whole:6.2f} % of the time")
         for name, seconds in _ticks(root / "waiting", chosen.waiting).items():
             print(f"tick, {chosen.waiting:,} waiting, {name:11} {seconds * 1000:6.1f} ms")
@@ -85,17 +81,26 @@ def _documents(root: Path, count: int, pages: int) -> list[Path]:
     return made
 
 
-def _alone(root: Path, documents: list[Path], engine: str) -> float:
-    folder = root / "alone"
-    seconds = 0.0
-    for number, path in enumerate(documents):
-        place = folder / str(number)  # pages that were read are kept by folder
-        place.mkdir(parents=True)
-        told = subprocess.run(
-            [sys.executable, "-c", ALONE, engine, str(place), str(path)], check=True, capture_output=True
-        )
-        seconds += json.loads(told.stdout)["seconds"]
-    return seconds
+def _commands(root: Path, documents: list[Path]) -> dict[str, float]:
+    """How long OCRmyPDF's own command takes for the documents, run in both ways."""
+    cores = os.cpu_count() or 1
+    return {
+        f"command, {cores} at a time": _command(root, documents, at_once=cores, jobs=1),
+        f"command, --jobs {cores}": _command(root, documents, at_once=1, jobs=cores),
+    }
+
+
+def _command(root: Path, documents: list[Path], *, at_once: int, jobs: int) -> float:
+    program = str(Path(sys.executable).with_name("ocrmypdf"))
+
+    def read(path: Path) -> None:
+        made = root / f"{path.stem}-{at_once}.out.pdf"
+        subprocess.run([program, *OPTIONS, f"--jobs={jobs}", str(path), str(made)], check=True)
+
+    started = time.monotonic()
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(read, documents))
+    return time.monotonic() - started
 
 
 def _pipeline(root: Path, documents: list[Path], engine: str) -> tuple[float, float, str]:

@@ -1,4 +1,4 @@
-"""Celery on Redis over a Unix socket: solo pool, prefetch 100, no results, Redis without fsync.
+"""Celery on Redis over a Unix socket: solo or threads pool, prefetch 100, no results, Redis without fsync.
 
 Early acknowledgement (its default) makes it faster, and loses what a killed worker held.
 """
@@ -17,6 +17,7 @@ QUEUE = "bench"
 TASK = "bench"
 SOCKET = os.environ.get("BENCH_REDIS", "")
 PREFETCH = 100
+POOL = os.environ.get("BENCH_POOL", "solo")
 
 
 def app_for() -> Opaque:
@@ -67,7 +68,8 @@ def open_observer(_dsn: str, _unfinished: str) -> Observer:
 def run_worker(_dsn: str, probe: Probe) -> None:
     app = app_for()
     app.task(name=TASK, ignore_result=True)(probe.hit)
-    app.worker_main(["worker", "--pool=solo", "--without-gossip", "--without-mingle", "--loglevel=ERROR"])
+    pool = ["--pool=solo"] if POOL == "solo" else [f"--pool={POOL}", "--concurrency=100"]
+    app.worker_main(["worker", *pool, "--without-gossip", "--without-mingle", "--loglevel=ERROR"])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ The functions of `bench.systems.driver.System`, and below them the two that only
 
 import asyncio
 import json
+import os
 import sys
 import time
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from bench.systems.driver import STEPS, main, postgres_observer
 from bench.systems.probe import Payload, Probe
-from ostinato import App, Client, Context, Worker
+from ostinato import App, Client, Context, SyncContext, Worker
 from ostinato._core.base import log
 from ostinato._core.db.migrate import migrate
 from ostinato._core.engine import schedules, upkeep
@@ -30,6 +31,8 @@ PACKAGE = "ostinato"
 RETENTION_DAYS = 14
 ZONES = ("Europe/Paris", "America/New_York", "Asia/Tokyo", "Australia/Lord_Howe")
 DAY_SECONDS = 86_400
+PLAIN = bool(os.environ.get("BENCH_PLAIN"))
+"""Whether the handler is a plain function, which runs in a thread."""
 
 open_observer = postgres_observer
 
@@ -51,6 +54,15 @@ def app_with(probe: Probe | None, *, open: bool = False) -> App:  # noqa: A002 -
 
     async def nothing() -> None:
         return None
+
+    if PLAIN:
+
+        @app.job(name="bench.noop", timeout=30, open=open)
+        def plain(_ctx: SyncContext, n: int, t: int = 0) -> None:
+            if probe is not None:
+                probe.hit({"n": n, "t": t})
+
+        return app
 
     @app.job(timeout=30, open=open)
     async def noop(ctx: Context, n: int, t: int = 0) -> None:

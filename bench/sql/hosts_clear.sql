@@ -1,0 +1,1 @@
+delete from ostinato_data.ready

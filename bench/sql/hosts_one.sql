@@ -1,0 +1,1 @@
+select ostinato.enqueue_job('bench.nobody', queue => 'nobody')
