@@ -7,13 +7,14 @@ from typing import Any
 import httpx
 
 from ostinato.apps.watchfolder import scans
-from tests.browser.place import TENANT, Place
+from tests.browser.place import TENANT, Place, hook
 from tests.waiting import until
 
 ROLES = ("admin", "agency_user", "capture", "clerk", "organizer")
 FOLDERS = "/api/v1/watchfolder/folders"
 FOLDER = "courrier"
 CAPTURES = "/documents/capture"
+BULK = "/api/v1/engine/bulk"
 
 
 def furnish_apps(place: Place) -> None:
@@ -25,7 +26,18 @@ def furnish_apps(place: Place) -> None:
         _send(http, place)
         _play(http)
         _capture(http, place)
+        hook(place, "till", receives=False)
+        _redrive(http)
         scan_twice(http, "facture-0412.jpg", "encore.jpg", scans.FACTURE)
+
+
+def _redrive(http: httpx.Client) -> None:
+    """A canary of dead letters whose cause is not gone, which halts."""
+    asked = {"verb": "redrive", "filter": {"kind": "tour.poison"}, "canary": True, "preview": False}
+    started = http.post(BULK, json=asked | {"reason": "the customer is back"})
+    assert started.status_code in (200, 202), started.text
+    path = f"{BULK}/{started.json()['bulk_id']}"
+    until(lambda: _told(http.get(path))["state"] not in {"running", "waiting"})
 
 
 def scan_twice(http: httpx.Client, first: str, second: str, text: str) -> str:

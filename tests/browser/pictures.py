@@ -15,6 +15,7 @@ from playwright.sync_api import Browser
 from ostinato._core.db import embedded
 from tests.browser.desk import ROLES, furnish_apps
 from tests.browser.place import NARROW, Looker, Place, chromium, looking, running_place
+from tests.waiting import until
 
 FOLDER = Path(__file__).parents[2] / "docs" / "console"
 PAGES = {
@@ -32,6 +33,10 @@ PAGES = {
     "machines": "/machines",
     "access": "/access",
     "audit": "/access/audit",
+    "bulk-preview": "/bulk/new?verb=cancel&kind=tour.greet",
+    "add-a-job": "/enqueue/tour.count",
+    "schedule-move": "/schedules/demo/digest/move",
+    "find": "/find?q=tour",
     "app-watchfolder": "/apps/watchfolder/scans",
     "app-outbound": "/apps/outbound/consents?subject=contact-7&tenant=demo",
     "app-capture": "/apps/capture",
@@ -40,7 +45,14 @@ PAGES = {
 }
 DUPLICATE = ("/inbox", "/inbox?item=watchfolder")
 FIRST_OF = {
-    "job": ("/jobs?state=done", "/jobs/"),
+    "job": ("/jobs?kind=billing.nobody_runs_it", "/jobs/"),
+    "job-children": ("/jobs?kind=tour.book", "/jobs/"),
+    "cause": ("/dead-letters", "/dead-letters/cause"),
+    "bulk": ("/bulk", "/bulk/"),
+    "worker": ("/workers", "/workers/"),
+    "event": ("/events", "/events/"),
+    "subscription": ("/events", "/subscriptions/"),
+    "webhook": ("/webhooks", "/webhooks/demo/till"),
     "schedule": ("/schedules", "/schedules/"),
     "inbox": DUPLICATE,
     "app-scan": ("/apps/watchfolder/scans", "/apps/watchfolder/scan?"),
@@ -70,10 +82,12 @@ def take(browser: Browser, place: Place) -> None:
     key = place.key("lea", *ROLES, "installation")
     with looking(browser, place, locale="en-GB") as looker:
         looker.sign_in(key)
+        until(lambda: looker.go("/") is not None and looker.page.inner_text("[data-figure=done]") != "0")
         for name, path in PAGES.items():
             keep(looker, name, path)
         for name, place_of in FIRST_OF.items():
             keep_first(looker, name, *place_of)
+    take_portal(browser, place)
     with looking(browser, place, locale="en-GB", color_scheme="dark") as looker:
         looker.sign_in(key)
         keep(looker, "now-dark", "/")
@@ -82,6 +96,21 @@ def take(browser: Browser, place: Place) -> None:
         looker.sign_in(key)
         keep(looker, "now-phone-fr", "/")
         keep_first(looker, "inbox-phone-fr", *DUPLICATE)
+
+
+def take_portal(browser: Browser, place: Place) -> None:
+    """Take what a customer sees who comes by a link."""
+    with looking(browser, place, locale="en-GB") as olga:
+        olga.sign_in(place.key("olga", "ops"))
+        olga.go("/webhooks")
+        olga.press(olga.page.get_by_role("button", name="Link for a customer"))
+        link = olga.page.inner_text("#link")
+    with looking(browser, place, locale="en-GB") as customer:
+        customer.page.goto(link)
+        customer.press(customer.page.locator("button.primary"))
+        customer.page.wait_for_selector("#endpoints")
+        keep(customer, "portal", "/portal")
+        keep(customer, "portal-endpoint", "/portal/endpoints/till")
 
 
 def keep_first(looker: Looker, name: str, listed: str, start: str) -> None:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, LiteralString
 
+import httpx
 import psycopg
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page, Request, Response, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Request, Response, expect, sync_playwright
 
 from ostinato._core.db.embedded import Urls
 from ostinato._core.engine import keys
@@ -39,6 +40,8 @@ FLAGS = (
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 TENANT = "demo"
 WIDE, NARROW = 1280, 390
+# How long a browser waits for a page or a text: longer than any load makes it, within the time of a test.
+PATIENCE_MS = 300_000
 
 
 @dataclass
@@ -95,8 +98,16 @@ class Looker:
         """Sign in with a key, by the form."""
         self.page.goto(f"{self.place.url}/")
         self.page.fill("input[name=key]", key)
-        self.page.click("button.primary")
+        self.press(self.page.locator("button.primary"))
         self.page.wait_for_selector("nav")
+
+    def press(self, target: Locator) -> None:
+        """Press a button or a link that leads to a page, and wait for that page.
+
+        A click alone returns before the browser has left: what is read next may be the page before.
+        """
+        with self.page.expect_navigation():
+            target.click()
 
     def go(self, path: str) -> Response:
         """Open a page of the console."""
@@ -134,6 +145,7 @@ def looking(browser: Browser, place: Place, **options: Any) -> Iterator[Looker]:
     """Open a browser of somebody's own; errors and requests to other hosts are noted."""
     size = {"width": options.pop("width", WIDE), "height": 860}
     context = browser.new_context(viewport=size, timezone_id="Europe/Paris", **options)  # type: ignore[arg-type]
+    context.set_default_timeout(PATIENCE_MS)
     try:
         looker = Looker(context.new_page(), place)
         watch(looker, place.url)
@@ -158,12 +170,26 @@ def watch(looker: Looker, url: str) -> None:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Start the browser."""
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), timeout=PATIENCE_MS)
         try:
             yield browser
         finally:
             browser.close()
+
+
+def hook(place: Place, name: str, *, receives: bool = True) -> None:
+    """Add an endpoint to which the sandbox listens, or answers that there is none."""
+    with httpx.Client(trust_env=False, timeout=60) as http:
+        given = {"Authorization": f"Bearer {place.key('hooks', 'admin')}"}
+        url = f"{place.sandbox}/hooks/{name}"
+        made = http.post(f"{place.url}/api/v1/engine/webhooks/{name}", headers=given, json={"url": url})
+        assert made.status_code == 201, made.text
+        if receives:
+            http.put(
+                f"{place.sandbox}/_sandbox/hooks/{name}", json={"secret": made.json()["secret"]}
+            ).raise_for_status()
 
 
 def furnish(place: Place) -> None:
@@ -174,15 +200,13 @@ def furnish(place: Place) -> None:
     place.until(place.add("tour.slow", seconds=3600), "running")
     place.add("tour.greet", run_at="2126-01-01T08:00:00Z", name="Grace")
     place.add("billing.nobody_runs_it")
+    place.until(place.add("tour.book", pages=4), "done")
     schedule = "select ostinato.upsert_schedule(%s, 'tour.greet', cron => %s, zone => %s, tenant_id => %s)"
     place.value(schedule, "digest", "30 2 * * *", "Europe/Paris", TENANT)
     event = "select ostinato.emit_event('order.paid', '{}', 'order-7', 1, %s, 'order 7/a', now(), 'shop')"
     place.value(event, TENANT)
-    endpoint = (
-        "select ostinato.create_webhook_endpoint('partner', 'https://partner.example.test/in', tenant_id => %s,"
-        " secret => 'ost1:0badcafe:0001', secret_hint => 'AAAA')"
-    )
-    place.value(endpoint, TENANT)
+    hook(place, "partner")
+    place.value(event, TENANT)
     for job in dead:
         place.until(job, "dead")
 

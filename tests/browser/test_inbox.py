@@ -69,9 +69,9 @@ def test_without_scripts_the_same_is_done_by_buttons_on_a_telephone(browser: Bro
         looker.sign_in(key)
         looker.go("/inbox")
         while "est arrivé de nouveau" not in looker.page.inner_text("#decision"):
-            looker.page.get_by_role("link", name="Suivante").click()
+            looker.press(looker.page.get_by_role("link", name="Suivante"))
 
-        looker.page.get_by_role("button", name="Utiliser le résultat existant").click()
+        looker.press(looker.page.get_by_role("button", name="Utiliser le résultat existant"))
 
         expect(looker.page.get_by_role("status")).to_contain_text("Décidé")
     assert place.value(DECIDED) == "carla USE_EXISTING_RESULT"
@@ -81,9 +81,9 @@ def test_a_scan_is_found_by_its_words_and_opened(carla: Looker, place: Place) ->
     page = carla.page
     carla.go("/apps/watchfolder/scans")
     page.get_by_label("Words in the text or the name").fill("toiture")
-    page.get_by_role("button", name="Find").click()
+    carla.press(page.get_by_role("button", name="Find"))
 
-    page.get_by_role("link", name="facture-0412.jpg").click()
+    carla.press(page.get_by_role("link", name="facture-0412.jpg"))
 
     expect(page.locator("pre")).to_contain_text("FACTURE")
     assert page.get_by_role("link", name="Download the PDF").get_attribute("href") is not None

@@ -23,9 +23,20 @@ LISTS = (
         "/access/audit?verb=look",
         "/find?q=tour",
         "/trail/order%207%2Fa",
+        "/bulk",
+        "/bulk/new?verb=cancel&kind=tour.greet",
+        "/enqueue",
+        "/enqueue/tour.count",
+        "/jobs?kind=tour.book",
+        "/jobs?state=scheduled",
+        "/schedules/demo/digest/move",
+        "/schedules/demo/digest/catch-up",
     ),
 )
-DETAILS = ("/jobs/", "/dead-letters/", "/schedules/", "/events/", "/webhooks/", "/apps/", "/queues/")
+DETAILS = (
+    *("/jobs/", "/dead-letters/", "/schedules/", "/events/", "/webhooks/", "/apps/", "/queues/"),
+    *("/workers/", "/subscriptions/", "/bulk/"),
+)
 SOME = 3
 UNSAFE = re.compile(r"unsafe-(inline|eval)")
 

@@ -41,13 +41,13 @@ def lea(browser: Browser, place: Place, keys: dict[str, str]) -> Iterator[Looker
 def test_find_why_a_job_waits_and_free_it(lea: Looker, place: Place) -> None:
     page = lea.page
     lea.go("/queues")
-    page.get_by_role("row", name=re.compile(r"^default ")).get_by_role("button", name="Pause").click()
+    lea.press(page.get_by_role("row", name=re.compile(r"^default ")).get_by_role("button", name="Pause"))
     job = place.add("tour.greet", name="Ada")
 
     lea.go(f"/jobs/{job}")
     expect(page.locator(".why")).to_contain_text("paused")
     lea.go("/queues")
-    page.get_by_role("row", name=re.compile(r"^default ")).get_by_role("button", name="Resume").click()
+    lea.press(page.get_by_role("row", name=re.compile(r"^default ")).get_by_role("button", name="Resume"))
 
     place.until(job, "done")
     lea.go(f"/jobs/{job}")
@@ -63,23 +63,6 @@ def test_a_job_is_found_by_the_search_box_and_the_key_that_leads_there(lea: Look
     lea.page.keyboard.press("Enter")
 
     lea.page.wait_for_url(f"**/console/jobs/{job}")
-
-
-def test_revoke_a_key_and_see_its_caller_refused(lea: Looker, place: Place) -> None:
-    key = place.key("eve", "ops")
-
-    def status() -> int:
-        return httpx.get(
-            f"{place.url}/api/v1/engine/queues", headers={"Authorization": f"Bearer {key}"}, trust_env=False
-        ).status_code
-
-    assert status() == 200
-
-    lea.go("/access")
-    lea.page.get_by_role("row", name=re.compile("eve")).get_by_role("button", name="Revoke").click()
-
-    expect(lea.page.get_by_role("status")).to_be_visible()
-    until(lambda: status() == 401)
 
 
 def test_a_reader_cannot_act_and_sees_no_arguments(browser: Browser, place: Place, keys: dict[str, str]) -> None:
@@ -140,22 +123,10 @@ def test_an_alert_is_silenced_from_its_page(lea: Looker, place: Place) -> None:
     row = lea.page.locator("#open .item").filter(has_text="ostinato.dead_letters").first
     row.locator("summary").click()
     row.locator("input[name=reason]").fill("known since this morning")
-    row.get_by_role("button", name="Silence", exact=True).click()
+    lea.press(row.get_by_role("button", name="Silence", exact=True))
 
     expect(lea.page.get_by_role("status")).to_contain_text("Nothing is sent")
     expect(lea.page.locator("main")).to_contain_text("known since this morning")
-
-
-def test_arguments_are_shown_after_a_look_that_is_recorded(lea: Looker, place: Place) -> None:
-    job = place.add("tour.greet", run_at="2126-01-01T08:00:00Z", name="Grace Hopper")
-    lea.go(f"/jobs/{job}")
-    assert "Grace Hopper" not in lea.page.content()
-    lea.page.locator("main").get_by_role("button", name="Show").click()
-    expect(lea.page.locator("main")).to_contain_text("Grace Hopper")
-
-    lea.go("/access/audit?verb=look")
-
-    expect(lea.page.locator("main")).to_contain_text(str(job))
 
 
 def test_a_customer_comes_by_a_link(browser: Browser, place: Place, keys: dict[str, str]) -> None:
@@ -163,12 +134,12 @@ def test_a_customer_comes_by_a_link(browser: Browser, place: Place, keys: dict[s
     with looking(browser, place) as olga:
         olga.sign_in(keys["ops"])
         olga.go("/webhooks")
-        olga.page.get_by_role("button", name="Link for a customer").click()
+        olga.press(olga.page.get_by_role("button", name="Link for a customer"))
         link = olga.page.inner_text("#link")
     with looking(browser, place, width=NARROW, locale="fr-FR", color_scheme="dark") as customer:
         customer.page.goto(link)
         assert customer.violations() == []
-        customer.page.click("button.primary")
+        customer.press(customer.page.locator("button.primary"))
         customer.page.wait_for_selector("#endpoints")
         for path in ("/portal", "/portal/endpoints/partner"):
             answer = customer.go(path)
@@ -198,6 +169,36 @@ def olga(request: pytest.FixtureRequest, browser: Browser, place: Place, keys: d
         assert looker.wrong == []
 
 
+def test_revoke_a_key_and_see_its_caller_refused(olga: Looker, place: Place, request: pytest.FixtureRequest) -> None:
+    eve = f"eve{len(request.node.name)}"
+    key = place.key(eve, "ops")
+
+    def status() -> int:
+        return httpx.get(
+            f"{place.url}/api/v1/engine/queues", headers={"Authorization": f"Bearer {key}"}, trust_env=False
+        ).status_code
+
+    assert status() == 200
+
+    olga.go("/access")
+    olga.press(olga.page.get_by_role("row", name=re.compile(eve)).get_by_role("button", name="Revoke"))
+
+    expect(olga.page.get_by_role("status")).to_be_visible()
+    until(lambda: status() == 401)
+
+
+def test_arguments_are_shown_after_a_look_that_is_recorded(olga: Looker, place: Place) -> None:
+    job = place.add("tour.greet", run_at="2126-01-01T08:00:00Z", name="Grace Hopper")
+    olga.go(f"/jobs/{job}")
+    assert "Grace Hopper" not in olga.page.content()
+    olga.press(olga.page.locator("main").get_by_role("button", name="Show"))
+    expect(olga.page.locator("main")).to_contain_text("Grace Hopper")
+
+    olga.go("/access/audit?verb=look")
+
+    expect(olga.page.locator("main")).to_contain_text(str(job))
+
+
 BURY = """
     with s as (delete from ostinato_data.scheduled where job_id = %(job)s returning *),
     o as (insert into ostinato_data.outcome (job_id, attempt, finished_at, outcome, error)
@@ -219,7 +220,8 @@ def bury(place: Place, count: int, signature: str) -> list[int]:
 
 
 def follow(looker: Looker, state: str) -> None:
-    """Look at the page of a bulk action until it stands there."""
+    """Look at the page of a bulk action until it stands there, once the click has led to that page."""
+    looker.page.wait_for_url(re.compile(r"/bulk/\d+$"))
     until(lambda: looker.page.reload() is not None and state in looker.page.inner_text("h1"))
 
 
@@ -228,8 +230,8 @@ def test_redrive_a_signature_by_canary(olga: Looker, place: Place, request: pyte
     jobs = bury(place, 13, signature)
 
     olga.go("/dead-letters")
-    olga.page.get_by_role("row", name=re.compile(signature)).get_by_role("link").first.click()
-    olga.page.get_by_role("button", name="Start a canary").click()
+    olga.press(olga.page.get_by_role("row", name=re.compile(signature)).get_by_role("link").first)
+    olga.press(olga.page.get_by_role("button", name="Start a canary"))
 
     follow(olga, "done")
     assert {place.state(job) for job in jobs} == {"done"}
@@ -238,8 +240,8 @@ def test_redrive_a_signature_by_canary(olga: Looker, place: Place, request: pyte
 
 def test_a_canary_of_what_is_not_fixed_stops_by_itself(olga: Looker, place: Place) -> None:
     olga.go("/dead-letters")
-    olga.page.get_by_role("row", name=re.compile("no such customer")).get_by_role("link").first.click()
-    olga.page.get_by_role("button", name="Start a canary").click()
+    olga.press(olga.page.get_by_role("row", name=re.compile("no such customer")).get_by_role("link").first)
+    olga.press(olga.page.get_by_role("button", name="Start a canary"))
 
     follow(olga, "halted")
     expect(olga.page.locator(".why")).to_contain_text("no such customer")
@@ -253,12 +255,12 @@ def test_bulk_cancel_by_filter_with_preview(olga: Looker, place: Place) -> None:
 
     olga.go("/jobs")
     olga.page.fill("input[name=args]", word.lower())
-    olga.page.get_by_role("button", name="Filter").click()
-    olga.page.get_by_role("link", name="Cancel …").click()
+    olga.press(olga.page.get_by_role("button", name="Filter"))
+    olga.press(olga.page.get_by_role("link", name="Cancel …"))
     expect(olga.page.locator(".figure")).to_contain_text("7")
     assert len(olga.paths("/jobs/")) == 5
     olga.page.fill("input[name=reason]", "the orders were withdrawn")
-    olga.page.get_by_role("button", name=re.compile("Cancel jobs")).click()
+    olga.press(olga.page.get_by_role("button", name=re.compile("Cancel jobs")))
 
     follow(olga, "done")
     assert {place.state(job) for job in gone} == {"cancelled"}
@@ -270,16 +272,16 @@ def test_bulk_cancel_by_filter_with_preview(olga: Looker, place: Place) -> None:
 def test_a_job_is_added_by_the_form_of_its_kind_and_found_by_its_arguments(olga: Looker, place: Place) -> None:
     page, word = olga.page, f"Ada {place.add('tour.greet', run_at='2126-01-01T08:00:00Z', name='Ada')}"
     olga.go("/enqueue")
-    page.get_by_role("link", name="tour.greet").click()
+    olga.press(page.get_by_role("link", name="tour.greet"))
     page.fill("input[name='arg.name']", word)
     page.fill("main input[name=tenant]", TENANT)
-    page.get_by_role("button", name="Add the job").click()
+    olga.press(page.get_by_role("button", name="Add the job"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("tour.greet")
     job = int(page.url.rpartition("/")[2])
 
     olga.go("/jobs")
     page.fill("input[name=args]", json.dumps({"name": word}))
-    page.get_by_role("button", name="Filter").click()
+    olga.press(page.get_by_role("button", name="Filter"))
 
     expect(page.locator("main table tbody tr")).to_have_count(1)
     assert olga.paths("/jobs/") == [f"/jobs/{job}"]
@@ -300,7 +302,7 @@ def test_a_wait_is_signalled_and_a_job_restarted_from_one_of_its_steps(olga: Loo
         olga.go(f"/jobs/{job}")
         page.locator("details.ask summary", has_text="More actions").click()
         page.fill("input[name=payload]", '{"euros": 900}')
-        page.get_by_role("button", name="Signal").click()
+        olga.press(page.get_by_role("button", name="Signal"))
         expect(page.get_by_role("status")).to_contain_text("goes on")
         (again,) = [each for each in desk.claim(worker, 1000) if each.id == job or desk.release(each) is None]
         desk.fail(again)
@@ -308,7 +310,7 @@ def test_a_wait_is_signalled_and_a_job_restarted_from_one_of_its_steps(olga: Loo
         olga.go(f"/jobs/{job}")
         page.locator("details.ask summary", has_text="More actions").click()
         page.locator("select[name=step]").select_option(label="2 · charge")
-        page.get_by_role("button", name="Restart").click()
+        olga.press(page.get_by_role("button", name="Restart"))
         expect(page.get_by_role("status")).to_be_visible()
 
         assert [row["name"] for row in desk.call("job_steps", job_id=job)] == ["reserve"]
@@ -323,9 +325,9 @@ def test_replay_a_subscription(olga: Looker, place: Place) -> None:
     until(lambda: place.value("select count(*) from ostinato.list_events() where position is not null") > 0)
 
     olga.go("/events")
-    olga.page.get_by_role("link", name="mirror").click()
+    olga.press(olga.page.get_by_role("link", name="mirror"))
     olga.page.fill("input[name=since]", "1")
-    olga.page.get_by_role("button", name="Replay").click()
+    olga.press(olga.page.get_by_role("button", name="Replay"))
 
     expect(olga.page.get_by_role("status")).to_contain_text(re.compile(r"[1-9].* replayed"))
 
@@ -333,21 +335,21 @@ def test_replay_a_subscription(olga: Looker, place: Place) -> None:
 def test_move_a_schedule_and_see_its_slots_across_a_clock_change(olga: Looker, place: Place) -> None:
     page = olga.page
     olga.go(f"/schedules/{TENANT}/digest")
-    page.get_by_role("link", name="Another rule …").click()
+    olga.press(page.get_by_role("link", name="Another rule …"))
     page.fill("input[name=cron]", "15 2 * * *")
     page.fill("main input[name=zone]:visible", "Europe/Paris")
-    page.get_by_role("button", name="Preview").click()
+    olga.press(page.get_by_role("button", name="Preview"))
 
     assert page.locator("#coming .item").count() == 10
     assert page.locator("#change .item").count() == 10
     offsets = set(page.locator("#change .item .soft").all_inner_texts())
     assert offsets == {"+01:00", "+02:00"}
     expect(page.locator("#change .pill").first).to_be_visible()
-    page.get_by_role("button", name="Use this rule").click()
+    olga.press(page.get_by_role("button", name="Use this rule"))
 
     expect(page.get_by_role("status")).to_be_visible()
     found = "select cron from ostinato_data.schedule where name = 'digest' and tenant_id = %s"
     assert place.value(found, TENANT) == "15 2 * * *"
     olga.go(f"/schedules/{TENANT}/digest")
-    page.get_by_role("button", name="Run now").click()
+    olga.press(page.get_by_role("button", name="Run now"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("tour.greet")
