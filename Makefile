@@ -79,9 +79,16 @@ lock: .venv/ready ## write requirements/*.lock anew (ARGS="--upgrade" for newer 
 	@sed -i.was '/^# WARNING: pip install will require/,/^    # via/d' requirements/run.lock
 	@rm requirements/run.lock.was
 	$(LOCK) $(ARGS) --output-file requirements/dev.lock requirements/dev.in
+	$(LOCK) $(ARGS) --output-file requirements/generator.lock requirements/generator.in
+
+# The test that generates a client of the API is left out where this is not there.
+.generator/ready: requirements/generator.lock .venv/ready
+	@test -x .generator/bin/python || $(BIN)/python -m venv .generator
+	@.generator/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/generator.lock
+	@touch $@
 
 clean: ## remove what was built, the caches and .venv; data in .ostinato stays
-	rm -rf .venv .bench build dist site src/*.egg-info
+	rm -rf .venv .bench .generator build dist site src/*.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -194,7 +194,16 @@ class Broker:
         await client.close()
 
     async def _in_queue(self, where: str) -> list[Stored]:
-        import aio_pika  # noqa: PLC0415 - only where it is used
+        from aiormq.exceptions import ConnectionInternalError  # noqa: PLC0415 - only where it is used
+
+        try:
+            return await self._taken_from(where)
+        except ConnectionInternalError:
+            # A queue that was just declared, or whose node has just started, may have no process yet.
+            return list(self._taken.get(where, []))
+
+    async def _taken_from(self, where: str) -> list[Stored]:
+        import aio_pika  # noqa: PLC0415
         from aio_pika.exceptions import ChannelNotFoundEntity  # noqa: PLC0415
 
         async with await aio_pika.connect(self.url()) as connection:

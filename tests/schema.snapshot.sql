@@ -293,6 +293,11 @@ CREATE FUNCTION ostinato.allowed_events(machine text, state text) RETURNS json
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.allowed_events(machine text, state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.arrive(tenant_id text, move_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.arrive(tenant_id text, move_id uuid) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.attach_machine(machine text, entity text, id_column text DEFAULT 'id'::text, state_column text DEFAULT 'state'::text, tenant_column text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -399,6 +404,11 @@ CREATE FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], att
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text DEFAULT NULL::text, job_ms integer DEFAULT NULL::integer) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.configure_queue(name text, concurrency integer DEFAULT NULL::integer, rate_count integer DEFAULT NULL::integer, rate_seconds double precision DEFAULT NULL::double precision, key_concurrency integer DEFAULT NULL::integer, key_rate_count integer DEFAULT NULL::integer, key_rate_seconds double precision DEFAULT NULL::double precision) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -412,6 +422,11 @@ CREATE FUNCTION ostinato.correlation(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.correlation(given text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.count_held_jobs(tenant_id text) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.count_held_jobs(tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.count_sealed(entity text, "column" text) RETURNS TABLE(key_id text, values_ bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -482,6 +497,11 @@ CREATE FUNCTION ostinato.due_alerts(every interval DEFAULT '00:00:10'::interval)
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.due_alerts(every interval) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.due_for_archive(retention_days integer, audit_days integer DEFAULT NULL::integer) RETURNS TABLE(name text, keys text[], archived bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.due_for_archive(retention_days integer, audit_days integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.emit_event(type text, payload json DEFAULT '{}'::json, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text, subject text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -593,6 +613,11 @@ CREATE FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigi
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.fence_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.fence_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.find_api_key(key_id bigint) RETURNS TABLE(id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, replaces bigint, usable boolean, hash bytea)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -641,6 +666,11 @@ CREATE FUNCTION ostinato.finish_idempotent(scope character varying, key text, to
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.finish_late(name text, rows bigint, bytes bigint, sha256 text, file text, place text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.finish_late(name text, rows bigint, bytes bigint, sha256 text, file text, place text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.finish_request(request json, token bigint, answer json) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -666,6 +696,11 @@ CREATE FUNCTION ostinato.forget_backup(label text) RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.forget_backup(label text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.give_up_move(tenant_id text, move_id uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.give_up_move(tenant_id text, move_id uuid) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -717,6 +752,13 @@ CREATE FUNCTION ostinato.job_steps(job_id bigint, most integer DEFAULT NULL::int
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.job_tree(job_id bigint, most integer DEFAULT 20) RETURNS TABLE(id bigint, parent_id bigint, group_id bigint, level integer, kind text, state text, attempt integer, created_at timestamp with time zone, finished_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.job_tree(job_id bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.join_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], spawns text[], policies text[], timeouts double precision[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -731,6 +773,16 @@ CREATE FUNCTION ostinato.kind_schema(kind text) RETURNS json
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.kind_schema(kind text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.knows_tenant(tenant_id text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.knows_tenant(tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.last_fires(schedule_ids bigint[]) RETURNS TABLE(schedule_id bigint, slot_at timestamp with time zone, fired_at timestamp with time zone, lateness double precision, job_id bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.last_fires(schedule_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.last_position() RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -765,6 +817,11 @@ CREATE FUNCTION ostinato.list_api_keys(tenant_id text DEFAULT NULL::text, usable
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_archive(after text DEFAULT ''::text, most integer DEFAULT 1000) RETURNS TABLE(name text, rows bigint, bytes bigint, sha256 text, file text, place text, archived_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_archive(after text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_audit(actor text DEFAULT NULL::text, verb text DEFAULT NULL::text, target text DEFAULT NULL::text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS SETOF ostinato_data.audit_line
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -840,7 +897,7 @@ CREATE FUNCTION ostinato.list_firings(name text DEFAULT NULL::text, tenant text 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, ids bigint[] DEFAULT NULL::bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) RETURNS SETOF record
+CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, ids bigint[] DEFAULT NULL::bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -849,12 +906,17 @@ CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT qu
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS …;
-ALTER FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_places(after text DEFAULT ''::text, most integer DEFAULT 1000) RETURNS TABLE(tenant_id text, state text, cell text, move_id uuid, changed_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_places(after text, most integer) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.quarantine (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
@@ -942,7 +1004,7 @@ CREATE FUNCTION ostinato.list_webhook_endpoints(tenant_id text DEFAULT NULL::tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text, failing boolean, after text[], most integer, sample integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_workers(most integer DEFAULT NULL::integer) RETURNS TABLE(id uuid, name text, started_at timestamp with time zone, beat_at timestamp with time zone, beat_age double precision, expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamp with time zone, contract integer, queues text[], kinds text[])
+CREATE FUNCTION ostinato.list_workers(most integer DEFAULT NULL::integer) RETURNS TABLE(id uuid, name text, started_at timestamp with time zone, beat_at timestamp with time zone, beat_age double precision, expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamp with time zone, contract integer, queues text[], kinds text[], release text, places integer)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -1058,6 +1120,11 @@ CREATE FUNCTION ostinato.observe_declared() RETURNS TABLE(name text, label text,
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.observe_declared() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.older_transactions(of text[] DEFAULT NULL::text[]) RETURNS SETOF text
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.older_transactions(of text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.only_read() RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -1215,6 +1282,11 @@ CREATE FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sha256 text, file text, place text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sha256 text, file text, place text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean DEFAULT false) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1255,11 +1327,11 @@ CREATE FUNCTION ostinato.register_kinds(names text[], queues text[], priorities 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[], opens boolean[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision DEFAULT 15, contract integer DEFAULT 2) RETURNS uuid
+CREATE FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision DEFAULT 15, contract integer DEFAULT 2, release text DEFAULT NULL::text, places integer DEFAULT NULL::integer) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer, release text, places integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.rehearse_alert(name text, label text DEFAULT 'test'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1311,6 +1383,11 @@ CREATE FUNCTION ostinato.replay(subscription text, from_position bigint DEFAULT 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.require_archive(place text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.require_archive(place text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.rescue_jobs(max_crashes integer DEFAULT 3, most integer DEFAULT 5000) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1460,6 +1537,11 @@ CREATE FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], at
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.set_place(tenant_id text, state text, cell text, move_id uuid DEFAULT NULL::uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.set_place(tenant_id text, state text, cell text, move_id uuid) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1470,16 +1552,21 @@ CREATE FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigi
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.show_archive_rule() RETURNS TABLE(place text, since timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.show_archive_rule() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_event(event_id bigint) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text, payload json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.show_event(event_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) RETURNS record
+CREATE FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone, OUT parent_id bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone, OUT parent_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1490,6 +1577,16 @@ CREATE FUNCTION ostinato.show_lease(lease text, tenant_id text DEFAULT NULL::tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.show_lease(lease text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.show_place(tenant_id text) RETURNS TABLE(state text, cell text, move_id uuid, changed_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.show_place(tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.show_replication() RETURNS TABLE(is_replica boolean, lag double precision, system text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.show_replication() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS TABLE(id bigint, tenant_id text, name text, key text, owner text, kind text, queue text, priority integer, args json, rule text, zone text, gap text, overlap text, starts_at timestamp with time zone, ends_at timestamp with time zone, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, created_at timestamp with time zone, timed_at timestamp with time zone, paused boolean, error text, next_at timestamp with time zone, slot_local timestamp without time zone, missed integer)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1551,6 +1648,11 @@ CREATE FUNCTION ostinato.subscribe(name text, types text[] DEFAULT NULL::text[],
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.take_late(most integer DEFAULT 100000) RETURNS TABLE(name text, first bigint, last bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.take_late(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.tenant(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -1676,6 +1778,11 @@ CREATE FUNCTION ostinato.why(job_id bigint) RETURNS TABLE(code text, message tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.worker_jobs(worker_id uuid, most integer DEFAULT 100) RETURNS TABLE(job_id bigint, kind text, queue text, tenant_id text, attempt integer, claimed_at timestamp with time zone, progress_done double precision, progress_total double precision, progress_note text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.worker_jobs(worker_id uuid, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_data.check_schedule_door() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1924,6 +2031,11 @@ CREATE FUNCTION ostinato_internal.check_events(types text[], payloads text[], or
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_here(tenant_ids text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_here(tenant_ids text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -2350,6 +2462,11 @@ CREATE FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.enqueue_by_itself(kinds text[], args text[], queues text[], priorities integer[] DEFAULT NULL::integer[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[], subjects text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.enqueue_by_itself(kinds text[], args text[], queues text[], priorities integer[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], subjects text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) RETURNS SETOF bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2537,6 +2654,10 @@ CREATE FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text)
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.gap_seconds(expiry double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.gap_seconds(expiry double precision) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.claim_hint (
     queue text NOT NULL,
     kinds text[] NOT NULL,
@@ -2625,6 +2746,10 @@ CREATE FUNCTION ostinato_internal.idle_session() RETURNS interval
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.idle_session() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.ids_of_a_day() RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.ids_of_a_day() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.in_grace(seconds double precision) RETURNS boolean
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2638,6 +2763,11 @@ CREATE FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, a
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_archived(name text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.is_archived(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.is_awaited(group_id bigint, tenant_id text) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2758,6 +2888,11 @@ CREATE FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) RE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.keep_late(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.keep_late(job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.keep_order(job_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2771,6 +2906,10 @@ CREATE FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) RETURN
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.last_id() RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.last_id() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.latency_at(counts bigint[], share double precision) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -2810,14 +2949,14 @@ CREATE FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text DEF
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) RETURNS bigint[]
+CREATE FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[], shared boolean DEFAULT false) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[], shared boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2849,6 +2988,11 @@ CREATE FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lock_written(parent text, week integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.lock_written(parent text, week integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.log_weeks(parent text) RETURNS SETOF integer
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2862,6 +3006,10 @@ CREATE FUNCTION ostinato_internal.log_windows() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.log_windows() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.longest_error() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.longest_error() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.longest_name() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -2870,6 +3018,10 @@ CREATE FUNCTION ostinato_internal.longest_session() RETURNS interval
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.longest_session() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.longest_text() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.longest_text() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) RETURNS ostinato_data.lanes
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2939,10 +3091,26 @@ CREATE FUNCTION ostinato_internal.most_lanes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.most_lanes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_note_bytes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_note_bytes() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.most_poor_look_ups() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.most_poor_look_ups() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_result_bytes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_result_bytes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_rows() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_rows() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_tries() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_tries() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.move_job(job_id bigint, run_at timestamp with time zone) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2953,6 +3121,13 @@ CREATE FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued int
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.moving_tenants() RETURNS text[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.moving_tenants() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.needed_event(cutoff timestamp with time zone) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2995,6 +3170,10 @@ CREATE FUNCTION ostinato_internal.next_tenant(after text) RETURNS text
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.next_tenant(after text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.no_limit() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.no_limit() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -4011,6 +4190,10 @@ CREATE FUNCTION ostinato_internal.uri_of(text text) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.uri_of(text text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.usual_expiry() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.usual_expiry() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.utc_offset(at timestamp with time zone, zone text) RETURNS interval
     LANGUAGE sql STABLE
     AS …;
@@ -4184,6 +4367,10 @@ CREATE FUNCTION ostinato_internal.worse(one double precision, other double preci
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.worse(one double precision, other double precision, comparison text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.year_seconds() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.year_seconds() OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.event_log (
     event_id bigint NOT NULL,
     "position" bigint NOT NULL,
@@ -4230,6 +4417,42 @@ ALTER TABLE ostinato_data.api_key ALTER COLUMN id ADD GENERATED BY DEFAULT AS ID
     NO MAXVALUE
     CACHE 1
 );
+CREATE TABLE ostinato_data.archive (
+    name text NOT NULL COLLATE pg_catalog."C",
+    archived_at timestamp with time zone,
+    rows bigint,
+    bytes bigint,
+    first bigint,
+    last bigint,
+    file text,
+    place text,
+    sha256 text
+);
+ALTER TABLE ONLY ostinato_data.archive FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.archive OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.archive_late (
+    id bigint NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
+    line text NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.archive_late FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.archive_late OWNER TO ostinato_owner;
+ALTER TABLE ostinato_data.archive_late ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME ostinato_data.archive_late_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+CREATE TABLE ostinato_data.archive_rule (
+    one boolean DEFAULT true NOT NULL,
+    place text NOT NULL,
+    since timestamp with time zone NOT NULL,
+    CONSTRAINT archive_rule_one_check CHECK (one)
+);
+ALTER TABLE ONLY ostinato_data.archive_rule FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.archive_rule OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.audit_entry (
     id bigint NOT NULL,
     at timestamp with time zone NOT NULL,
@@ -4769,6 +4992,16 @@ CREATE TABLE ostinato_data.subject_secret (
 );
 ALTER TABLE ONLY ostinato_data.subject_secret FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.subject_secret OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.tenant_place (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    changed_at timestamp with time zone NOT NULL,
+    move_id uuid,
+    state text NOT NULL COLLATE pg_catalog."C",
+    cell text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT tenant_place_state_check CHECK ((state = ANY (ARRAY['draining'::text, 'closed'::text, 'leaving'::text, 'coming'::text, 'here'::text, 'left'::text])))
+);
+ALTER TABLE ONLY ostinato_data.tenant_place FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.tenant_place OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.tenant_series (
     tenant_id text NOT NULL COLLATE pg_catalog."C",
     step smallint NOT NULL,
@@ -4959,7 +5192,9 @@ CREATE TABLE ostinato_data.worker (
     queues text[] NOT NULL,
     kinds text[] NOT NULL,
     blocked_by text,
-    drain_asked_at timestamp with time zone
+    drain_asked_at timestamp with time zone,
+    release text,
+    places integer
 )
 WITH (fillfactor='50');
 ALTER TABLE ONLY ostinato_data.worker FORCE ROW LEVEL SECURITY;
@@ -4986,6 +5221,12 @@ ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_tenant_id_id_key UNIQUE (tenant_id, id);
+ALTER TABLE ONLY ostinato_data.archive_late
+    ADD CONSTRAINT archive_late_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.archive
+    ADD CONSTRAINT archive_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY ostinato_data.archive_rule
+    ADD CONSTRAINT archive_rule_pkey PRIMARY KEY (one);
 ALTER TABLE ONLY ostinato_data.audit_entry
     ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.audit_entry_default
@@ -5096,6 +5337,8 @@ ALTER TABLE ONLY ostinato_data.subject_secret
     ADD CONSTRAINT subject_secret_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY ostinato_data.subscription
     ADD CONSTRAINT subscription_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY ostinato_data.tenant_place
+    ADD CONSTRAINT tenant_place_pkey PRIMARY KEY (tenant_id);
 ALTER TABLE ONLY ostinato_data.tenant_series
     ADD CONSTRAINT tenant_series_pkey PRIMARY KEY (tenant_id, step, at);
 ALTER TABLE ONLY ostinato_data.test_clock
@@ -5199,6 +5442,7 @@ CREATE INDEX scheduled_shelf ON ostinato_data.scheduled USING btree (queue, kind
 CREATE INDEX scheduled_tenant ON ostinato_data.scheduled USING btree (tenant_id, job_id);
 CREATE INDEX session_expires ON ostinato_data.session USING btree (expires_at);
 CREATE INDEX session_key ON ostinato_data.session USING btree (key_id) WHERE (key_id IS NOT NULL);
+CREATE INDEX tenant_place_moving ON ostinato_data.tenant_place USING btree (tenant_id) WHERE (state = ANY (ARRAY['draining'::text, 'closed'::text, 'leaving'::text, 'coming'::text]));
 CREATE INDEX tenant_series_at ON ostinato_data.tenant_series USING btree (step, at);
 CREATE INDEX transition_correlation ON ONLY ostinato_data.transition USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX transition_default_correlation_id_idx ON ostinato_data.transition_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
@@ -5264,6 +5508,9 @@ ALTER TABLE ostinato_data.alert ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.alert_firing ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.alert_silence ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.api_key ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.archive ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.archive_late ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.archive_rule ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.audit_entry ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.audit_entry_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.backup ENABLE ROW LEVEL SECURITY;
@@ -5283,6 +5530,9 @@ CREATE POLICY engine ON ostinato_data.alert TO ostinato_owner, ostinato_worker U
 CREATE POLICY engine ON ostinato_data.alert_firing TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.alert_silence TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.api_key TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.archive TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.archive_late TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.archive_rule TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.audit_entry TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.audit_entry_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.backup TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -5337,6 +5587,7 @@ CREATE POLICY engine ON ostinato_data.session TO ostinato_owner, ostinato_worker
 CREATE POLICY engine ON ostinato_data.step TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.step_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.subscription TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.tenant_place TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.tenant_series TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.test_clock TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.tick TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -5445,12 +5696,14 @@ CREATE POLICY tenant ON ostinato_data.scheduled TO ostinato_tenant USING ((tenan
 CREATE POLICY tenant ON ostinato_data.step FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
   WHERE (j.id = step.job_id))));
+CREATE POLICY tenant ON ostinato_data.tenant_place TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.tenant_series TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.transition TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.webhook_attempt TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.webhook_delivery TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.webhook_endpoint TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.webhook_message TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+ALTER TABLE ostinato_data.tenant_place ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.tenant_series ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.test_clock ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.tick ENABLE ROW LEVEL SECURITY;
@@ -5499,6 +5752,9 @@ GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.allowed_events(machine text, state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.allowed_events(machine text, state text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.allowed_events(machine text, state text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.arrive(tenant_id text, move_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.arrive(tenant_id text, move_id uuid) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.arrive(tenant_id text, move_id uuid) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.attach_machine(machine text, entity text, id_column text, state_column text, tenant_column text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) TO ostinato_worker;
@@ -5551,6 +5807,9 @@ GRANT ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, resu
 REVOKE ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) TO ostinato_tenant;
@@ -5560,6 +5819,9 @@ GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer)
 REVOKE ALL ON FUNCTION ostinato.correlation(given text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.count_held_jobs(tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.count_held_jobs(tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.count_held_jobs(tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.count_sealed(entity text, "column" text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.count_sealed(entity text, "column" text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.count_sealed(entity text, "column" text) TO ostinato_tenant;
@@ -5602,6 +5864,9 @@ GRANT ALL ON FUNCTION ostinato.drop_subscription(name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.due_alerts(every interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.due_for_archive(retention_days integer, audit_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.due_for_archive(retention_days integer, audit_days integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.due_for_archive(retention_days integer, audit_days integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, subject text) TO ostinato_tenant;
@@ -5668,6 +5933,9 @@ GRANT ALL ON FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer
 REVOKE ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.fence_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fence_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.fence_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.find_api_key(key_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_api_key(key_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.find_api_key(key_id bigint) TO ostinato_tenant;
@@ -5687,6 +5955,9 @@ GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token big
 REVOKE ALL ON FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.finish_late(name text, rows bigint, bytes bigint, sha256 text, file text, place text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.finish_late(name text, rows bigint, bytes bigint, sha256 text, file text, place text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.finish_late(name text, rows bigint, bytes bigint, sha256 text, file text, place text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.finish_request(request json, token bigint, answer json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.finish_request(request json, token bigint, answer json) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.finish_request(request json, token bigint, answer json) TO ostinato_tenant;
@@ -5699,6 +5970,9 @@ GRANT ALL ON FUNCTION ostinato.follow_jobs(job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.forget_backup(label text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.forget_backup(label text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.forget_backup(label text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.give_up_move(tenant_id text, move_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.give_up_move(tenant_id text, move_id uuid) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.give_up_move(tenant_id text, move_id uuid) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_tenant;
@@ -5727,6 +6001,9 @@ GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.job_tree(job_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.job_tree(job_id bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.job_tree(job_id bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.join_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], spawns text[], policies text[], timeouts double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.join_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], spawns text[], policies text[], timeouts double precision[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.join_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], spawns text[], policies text[], timeouts double precision[]) TO ostinato_tenant;
@@ -5736,6 +6013,12 @@ GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO
 REVOKE ALL ON FUNCTION ostinato.kind_schema(kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.kind_schema(kind text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.kind_schema(kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.knows_tenant(tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.knows_tenant(tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.knows_tenant(tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.last_fires(schedule_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.last_fires(schedule_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.last_fires(schedule_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.last_position() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.last_position() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.last_position() TO ostinato_tenant;
@@ -5754,6 +6037,9 @@ GRANT ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) TO ostinat
 REVOKE ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_archive(after text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_archive(after text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_archive(after text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) TO ostinato_tenant;
@@ -5788,12 +6074,15 @@ GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most intege
 REVOKE ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_places(after text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_places(after text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_places(after text, most integer) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.quarantine TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.quarantine TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_quarantine() FROM PUBLIC;
@@ -5910,6 +6199,9 @@ GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.observe_declared() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.observe_declared() TO ostinato_api;
+REVOKE ALL ON FUNCTION ostinato.older_transactions(of text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.older_transactions(of text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.older_transactions(of text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.only_read() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.only_read() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.only_read() TO ostinato_tenant;
@@ -5998,6 +6290,9 @@ GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_ten
 REVOKE ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sha256 text, file text, place text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sha256 text, file text, place text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sha256 text, file text, place text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) TO ostinato_tenant;
@@ -6022,9 +6317,9 @@ GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integ
 REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[], opens boolean[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[], opens boolean[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[], opens boolean[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer, release text, places integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer, release text, places integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer, release text, places integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) TO ostinato_tenant;
@@ -6049,6 +6344,9 @@ GRANT ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds 
 REVOKE ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.require_archive(place text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.require_archive(place text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.require_archive(place text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) TO ostinato_tenant;
@@ -6136,24 +6434,36 @@ GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], 
 REVOKE ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.set_place(tenant_id text, state text, cell text, move_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.set_place(tenant_id text, state text, cell text, move_id uuid) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.set_place(tenant_id text, state text, cell text, move_id uuid) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_archive_rule() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_archive_rule() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_archive_rule() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_event(event_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone, OUT parent_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone, OUT parent_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone, OUT parent_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) TO ostinato_api;
 REVOKE ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_place(tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_place(tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_place(tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_replication() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_replication() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_replication() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) TO ostinato_tenant;
@@ -6187,6 +6497,9 @@ GRANT ALL ON FUNCTION ostinato.subject(given text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.take_late(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.take_late(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.take_late(most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.tenant(given text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_tenant;
@@ -6255,6 +6568,9 @@ GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_
 REVOKE ALL ON FUNCTION ostinato.why(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.worker_jobs(worker_id uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.worker_jobs(worker_id uuid, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.worker_jobs(worker_id uuid, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_data.check_schedule_door() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_data.keep_audit() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
@@ -6344,6 +6660,9 @@ GRANT ALL ON FUNCTION ostinato_internal.check_args(kind text, args text) TO osti
 REVOKE ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
@@ -6561,6 +6880,9 @@ GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigin
 REVOKE ALL ON FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.end_join(parent_id bigint, join_step integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.enqueue_by_itself(kinds text[], args text[], queues text[], priorities integer[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], subjects text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_by_itself(kinds text[], args text[], queues text[], priorities integer[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], subjects text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_by_itself(kinds text[], args text[], queues text[], priorities integer[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[], subjects text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], limit_scopes text[], subjects text[]) TO ostinato_tenant;
@@ -6647,6 +6969,9 @@ GRANT ALL ON FUNCTION ostinato_internal.free_keys(limits ostinato_data.queue, ke
 REVOKE ALL ON FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.gap_seconds(expiry double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.gap_seconds(expiry double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.gap_seconds(expiry double precision) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim_hint TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato_internal.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) TO ostinato_worker;
@@ -6687,6 +7012,9 @@ GRANT ALL ON FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_k
 REVOKE ALL ON FUNCTION ostinato_internal.idle_session() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.idle_session() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.idle_session() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ids_of_a_day() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ids_of_a_day() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ids_of_a_day() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.in_grace(seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.in_grace(seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.in_grace(seconds double precision) TO ostinato_tenant;
@@ -6696,6 +7024,9 @@ GRANT ALL ON FUNCTION ostinato_internal.is_alert_due(evaluated_at timestamp with
 REVOKE ALL ON FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_archived(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_archived(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_archived(name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.is_awaited(group_id bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.is_awaited(group_id bigint, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.is_awaited(group_id bigint, tenant_id text) TO ostinato_tenant;
@@ -6758,12 +7089,18 @@ GRANT ALL ON FUNCTION ostinato_internal.json_number(value double precision) TO o
 REVOKE ALL ON FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.keep_late(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.keep_late(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.keep_late(job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.last_id() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.last_id() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.last_id() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.latency_at(counts bigint[], share double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.latency_at(counts bigint[], share double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.latency_at(counts bigint[], share double precision) TO ostinato_tenant;
@@ -6788,9 +7125,9 @@ GRANT ALL ON FUNCTION ostinato_internal.local_instants(local timestamp without t
 REVOKE ALL ON FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[], shared boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[], shared boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[], shared boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_tenant;
@@ -6806,6 +7143,9 @@ GRANT ALL ON FUNCTION ostinato_internal.lock_subscription(name text) TO ostinato
 REVOKE ALL ON FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lock_written(parent text, week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lock_written(parent text, week integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lock_written(parent text, week integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.log_weeks(parent text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.log_weeks(parent text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.log_weeks(parent text) TO ostinato_tenant;
@@ -6815,12 +7155,18 @@ GRANT ALL ON FUNCTION ostinato_internal.log_window() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.log_windows() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.log_windows() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.log_windows() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.longest_error() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.longest_error() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.longest_error() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.longest_name() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.longest_name() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.longest_name() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.longest_session() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.longest_session() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.longest_session() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.longest_text() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.longest_text() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.longest_text() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) TO ostinato_tenant;
@@ -6864,15 +7210,30 @@ GRANT ALL ON FUNCTION ostinato_internal.most_keys() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.most_lanes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.most_lanes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.most_lanes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_note_bytes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_note_bytes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_note_bytes() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.most_poor_look_ups() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.most_poor_look_ups() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.most_poor_look_ups() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_result_bytes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_result_bytes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_result_bytes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_rows() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_rows() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_rows() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_tries() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_tries() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_tries() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.move_job(job_id bigint, run_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.move_job(job_id bigint, run_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.move_job(job_id bigint, run_at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.moving_tenants() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.moving_tenants() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.moving_tenants() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.needed_event(cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.needed_event(cutoff timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.needed_event(cutoff timestamp with time zone) TO ostinato_tenant;
@@ -6900,6 +7261,9 @@ GRANT ALL ON FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence
 REVOKE ALL ON FUNCTION ostinato_internal.next_tenant(after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_tenant(after text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_tenant(after text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.no_limit() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.no_limit() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.no_limit() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_tenant;
@@ -7440,6 +7804,9 @@ GRANT ALL ON FUNCTION ostinato_internal.upkeep_log(parent text, id text, cutoff 
 REVOKE ALL ON FUNCTION ostinato_internal.uri_of(text text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.uri_of(text text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.uri_of(text text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.usual_expiry() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.usual_expiry() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.usual_expiry() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.utc_offset(at timestamp with time zone, zone text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.utc_offset(at timestamp with time zone, zone text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.utc_offset(at timestamp with time zone, zone text) TO ostinato_tenant;
@@ -7542,12 +7909,18 @@ GRANT ALL ON FUNCTION ostinato_internal.with_slot(s ostinato_data.schedule, slot
 REVOKE ALL ON FUNCTION ostinato_internal.worse(one double precision, other double precision, comparison text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.worse(one double precision, other double precision, comparison text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.worse(one double precision, other double precision, comparison text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.year_seconds() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.year_seconds() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.year_seconds() TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_log TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.event_log TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.alert_silence TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.api_key_id_seq TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.archive TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.archive_late TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.archive_rule TO ostinato_worker;
 REVOKE ALL ON TABLE ostinato_data.audit_entry FROM ostinato_owner;
 GRANT SELECT,INSERT,REFERENCES,DELETE,TRIGGER,MAINTAIN ON TABLE ostinato_data.audit_entry TO ostinato_owner;
 GRANT SELECT ON TABLE ostinato_data.audit_entry TO ostinato_worker;
@@ -7621,6 +7994,8 @@ GRANT USAGE ON SEQUENCE ostinato_data.session_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.step TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step_default TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.tenant_place TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.tenant_place TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.tenant_series TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.tenant_series TO ostinato_tenant;
 GRANT SELECT,UPDATE ON TABLE ostinato_data.test_clock TO ostinato_worker;

@@ -2,15 +2,17 @@
 
 import asyncio
 import json
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from ostinato._core.base.errors import TooManyRequests
-from ostinato._core.engine import claims, inspect, workers
+from ostinato._core.engine import claims, inspect, keys, workers
 from ostinato._core.runtime.client import Client
 from ostinato._faces.api import following
 from tests.api.conftest import Api
+from tests.waiting import until_async
 
 JOBS = "/api/v1/engine/jobs"
 
@@ -85,19 +87,43 @@ async def test_one_question_serves_all_who_follow_jobs_of_a_tenant(api: Api, mon
 
 async def test_the_streams_of_one_caller_are_bounded(api: Api) -> None:
     followers = api.parts.followers
-    seats = [followers.seat("acme/tester") for _ in range(following.MOST_OF_CALLER)]
-    for seat in seats:
-        seat.__enter__()
-
-    with pytest.raises(TooManyRequests):
-        followers.check_room("acme/tester")
-    answer = await api.call("GET", f"{JOBS}/{await added(api)}/events")
-    followers.check_room("acme/other")
-    for seat in seats:
-        seat.__exit__(None, None, None)
+    with ExitStack() as seats:
+        for _ in range(following.MOST_OF_CALLER):
+            seats.enter_context(followers.seat("acme", "tester"))
+        with pytest.raises(TooManyRequests):
+            followers.check_room("acme", "tester")
+        answer = await api.call("GET", f"{JOBS}/{await added(api)}/events")
+        followers.check_room("acme", "other")
 
     assert answer.status_code == 429
-    followers.check_room("acme/tester")
+    followers.check_room("acme", "tester")
+
+
+async def test_a_tenant_with_many_people_takes_the_streams_of_no_other(api: Api) -> None:
+    followers = api.parts.followers
+    with ExitStack() as seats:
+        for number in range(following.MOST_OF_TENANT):
+            seats.enter_context(followers.seat("acme", f"tester {number}"))
+        answer = await api.call("GET", f"{JOBS}/{await added(api)}/events")
+        followers.check_room("other", "tester")
+
+    assert answer.status_code == 429
+
+
+async def test_a_stream_ends_with_the_key_of_its_caller(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It went on for as long as its job, whoever it was that read it by then."""
+    monkeypatch.setattr(following, "SILENT_SECONDS", 0.2)
+    job_id = await added(api)
+    text = await api.key("acme", "ops")
+    asking = asyncio.create_task(api.call("GET", f"{JOBS}/{job_id}/events", roles=("ops",)))
+    await until_async(lambda: bool(api.parts.followers._streams))
+
+    async with api.worker.connection() as conn:
+        await keys.revoke(conn, int(text.split("_")[1]))
+
+    answer = await asking
+    assert "event: progress" in answer.text
+    assert "event: end" not in answer.text
 
 
 async def test_streams_end_with_the_process(api: Api) -> None:

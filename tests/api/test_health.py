@@ -6,6 +6,7 @@ from openapi_spec_validator import validate
 
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.database import Database
+from ostinato._faces.cli.dev import http
 from tests.api.conftest import Api
 
 
@@ -83,6 +84,27 @@ async def test_every_operation_of_the_document_is_complete(api: Api) -> None:
     assert [name for name in names if not re.fullmatch(r"[a-z]+(_[a-z]+){0,5}", name)] == []
     assert {"list_jobs", "explain_job"} <= set(names)
     assert all(len(tag["description"]) > 10 for tag in document["tags"])
+
+
+async def test_a_model_has_a_plain_name_that_no_other_has(api: Api) -> None:
+    """Generators make a class of each: what is called as FastAPI calls two classes of one name, they leave out."""
+    document = http.document()
+    own = (await api.http.get("/openapi.json")).json()["components"]["schemas"]
+    schemas = document["components"]["schemas"]
+
+    assert [name for name in schemas if not re.fullmatch(r"[A-Z][A-Za-z]+", name)] == []
+    assert [name for name, schema in schemas.items() if schema["title"] != name] == []
+    assert {"JobView", "OutboundStatus", "RoundsStatus", "WatchfolderJobView"} <= schemas.keys()
+    assert {name for name in own if not name.startswith("Shop")} <= schemas.keys()
+
+
+async def test_an_error_is_a_problem_document_and_nothing_else(api: Api) -> None:
+    document = (await api.http.get("/openapi.json")).json()
+
+    refused = document["paths"]["/api/v1/engine/jobs/{job_id}"]["get"]["responses"]["404"]["content"]
+
+    assert list(refused) == ["application/problem+json"]
+    assert refused["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
 
 
 async def test_the_document_is_valid_openapi(api: Api) -> None:

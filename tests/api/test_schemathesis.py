@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.runtime.database import Database
@@ -31,3 +32,25 @@ def test_no_request_that_can_be_made_breaks_the_document(shared_server: Server, 
     )
 
     assert cases > 500
+
+
+@pytest.mark.slow
+def test_what_operators_of_the_installation_ask_for_breaks_the_document_neither(
+    shared_server: Server, api_urls: Urls, tmp_path: Path
+) -> None:
+    """To everybody else these routes are a 403, which says nothing about them."""
+    with psycopg.connect(api_urls.admin, autocommit=True) as admin:
+        admin.execute(EMPTY)
+    database = Database(api_urls.worker, api_urls.admin, api_urls.worker, server=shared_server, api_url=api_urls.api)
+
+    cases = fuzz(
+        database,
+        shop.APP,
+        tmp_path,
+        key=key_for(database, "acme", "fuzz", "admin", "installation"),
+        examples=10,
+        below="/installation/",
+        without="positive_data_acceptance,unsupported_method",
+    )
+
+    assert cases > 150

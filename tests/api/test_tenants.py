@@ -1,12 +1,19 @@
 """Every request is its tenant's in the database, and leaves nothing behind on the connection."""
 
 import asyncio
+from contextvars import Context
 
+import httpx
 import pytest
 
+from ostinato._core.base.errors import TooManyRequests
 from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.seats import RETRY_SECONDS, Seats
+from ostinato._core.web.caller import Caller
+from ostinato._faces.api.parts import CONNECTIONS
 from tests.api import shop
 from tests.api.conftest import Api
+from tests.waiting import until_async
 
 
 @pytest.fixture
@@ -42,3 +49,76 @@ async def test_settings_never_leak_from_one_request_to_the_next(api: Api) -> Non
     async with api.worker.connection() as conn:
         left = await conn.execute("select current_user::text, coalesce(current_setting('app.tenant_id', true), '')")
         assert await left.fetchone() == ("ostinato_worker", "")
+
+
+HELD = "select count(*) from pg_stat_activity where application_name = 'ostinato/api' and state = 'idle in transaction'"
+
+
+async def test_a_tenant_that_asks_for_much_at_once_takes_no_connection_from_another(api: Api) -> None:
+    """It held all connections of the process, and everybody else waited until it let go."""
+    seats, many = api.parts.client.seats, CONNECTIONS + 5
+    await api.key("other", "admin")
+
+    async def all_are_there() -> bool:
+        found = await (await api.admin.execute(HELD)).fetchone()
+        waits = seats._benches["acme"].here if "acme" in seats._benches else 0
+        return waits == many and found == (min(seats._most, CONNECTIONS),)
+
+    def asked(number: int) -> "asyncio.Task[httpx.Response]":
+        headers = {"Idempotency-Key": f"slow-{number}"}
+        return asyncio.create_task(api.call("POST", "/shop/slow-orders", json={"item": "pen"}, headers=headers))
+
+    shop.may_end.clear()
+    slow = [asked(number) for number in range(many)]
+    try:
+        await until_async(all_are_there)
+        other = await api.call("GET", "/shop/whoami", tenant="other")
+    finally:
+        shop.may_end.set()
+
+    assert other.status_code == 200
+    assert {answer.status_code for answer in await asyncio.gather(*slow)} == {202}
+    assert seats._benches == {}
+
+
+async def test_a_tenant_that_reads_much_at_once_takes_no_connection_from_another(api: Api) -> None:
+    client, may_end = api.parts.client, asyncio.Event()
+    await api.key("other", "admin")
+
+    async def read() -> None:
+        async with Caller("acme", "tester", frozenset(), client).reading():
+            await may_end.wait()
+
+    tasks = [asyncio.create_task(read(), context=Context()) for _ in range(CONNECTIONS + 5)]
+
+    async def held() -> int:
+        (count,) = await (await api.admin.execute(HELD)).fetchone() or (0,)
+        return int(count)
+
+    async def are_there() -> bool:
+        return await held() == (client.seats._most if "acme" in client.seats._benches else CONNECTIONS)
+
+    try:
+        await until_async(are_there)
+        assert await held() == client.seats._most
+    finally:
+        may_end.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_who_waits_too_long_for_a_seat_is_told_when_to_come_again() -> None:
+    seats = Seats(1, 0.01)
+    async with seats.taken("acme"):
+        async with seats.taken("acme"):  # within the same request
+            pass
+        with pytest.raises(TooManyRequests) as refused:
+            await asyncio.create_task(_take(seats), context=Context())
+    async with seats.taken("acme"):
+        pass
+
+    assert refused.value.values["retry_after"] == RETRY_SECONDS
+
+
+async def _take(seats: Seats) -> None:
+    async with seats.taken("acme"):
+        pass

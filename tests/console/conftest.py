@@ -1,6 +1,7 @@
 """The console of the real API, visited as a browser without scripts does."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 from urllib.parse import urlencode
@@ -12,6 +13,7 @@ import pytest
 from ostinato._core.db.embedded import Server, Urls
 from tests.api.conftest import Api, api, api_apps, api_database, api_settings
 from tests.conftest import copy_of_engine
+from tests.sql.engine import Session
 
 __all__ = ["api", "api_apps", "api_database", "api_settings"]
 
@@ -78,3 +80,10 @@ def api_urls(shared_server: Server) -> Urls:
 @pytest.fixture
 def console(api: Api) -> Console:
     return Console(api)
+
+
+@pytest.fixture
+def db_session(api: Api, api_urls: Urls) -> Iterator[Session]:
+    session = Session.open(api_urls.worker)
+    yield session
+    session.close()

@@ -1,7 +1,6 @@
 """What operators do on the pages: in bulk, to one job, to queues, workers and schedules."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -10,7 +9,6 @@ import pytest
 from ostinato import App
 from ostinato._core.base.settings import Settings
 from ostinato._core.base.vault import Secret
-from ostinato._core.db.embedded import Urls
 from ostinato._core.engine import bulk, schedules
 from ostinato._core.engine.inspect import list_queues, show_job
 from ostinato._core.engine.schedules import Schedule
@@ -43,13 +41,6 @@ def api_apps() -> tuple[App, ...]:
     def close(ctx: object) -> None: ...
 
     return (app,)
-
-
-@pytest.fixture
-def db_session(api: Api, api_urls: Urls) -> Iterator[Session]:
-    session = Session.open(api_urls.worker)
-    yield session
-    session.close()
 
 
 async def enqueue(api: Api, tenant: str, card: str = "secret-card", **more: object) -> int:

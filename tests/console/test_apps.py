@@ -144,3 +144,14 @@ def test_what_stands_in_the_place_of_a_file_is_neither_followed_nor_waited_for(t
 
     with pytest.raises(NotFound):
         file_response(File(place, "application/pdf", "final.pdf"))
+
+
+async def test_the_search_box_leads_to_the_pages_that_take_words(console: Console) -> None:
+    """A number that is no job may be that of a company, or of an invoice."""
+    visitor, reader = await console.visitor("acme", "admin"), await console.visitor("acme", "reader")
+
+    found = (await visitor.get("/find", q="999000003")).text
+
+    assert "/console/apps/desk/papers?q=999000003" in found
+    assert "/apps/desk/" in found
+    assert "/console/apps/desk/writers" not in (await reader.get("/find", q="999000003")).text

@@ -10,6 +10,7 @@ from ostinato._core.engine import schedules, workers
 from ostinato._core.engine.schedules import Schedule
 from tests.api.conftest import Api
 from tests.console.conftest import Console
+from tests.console.test_roles import enqueue
 
 PAGES = (
     *("/", "/jobs", "/dead-letters", "/queues", "/workers", "/schedules", "/events", "/webhooks", "/trail"),
@@ -62,13 +63,15 @@ async def test_the_search_box_finds_kinds_by_a_part_of_their_names(console: Cons
 
     listed = (await visitor.get("/find", q="BILL")).text
     whole = await visitor.get("/find", q="billing.remind")
-    other = await visitor.get("/find", q="order 7/a")
-    number = await visitor.get("/find", q="77")
+    other = (await visitor.get("/find", q="order 7/a")).text
+    job = await enqueue(api, "acme")
+    number = await visitor.get("/find", q=str(job))
 
     assert re.findall(r'/console/jobs\?kind=([^"]+)"', listed) == ["billing.invoice", "billing.remind"]
     assert whole.headers["location"] == "/console/jobs?kind=billing.remind"
-    assert other.headers["location"] == "/console/jobs?correlation=order%207%2Fa"
-    assert number.headers["location"] == "/console/jobs/77"
+    assert "/console/trail?q=order%207%2Fa" in other
+    assert "/console/jobs?correlation=order%207%2Fa" in other
+    assert number.headers["location"] == f"/console/jobs/{job}"
 
 
 @pytest.mark.parametrize("trail", ["order 7/a", "..", "a?b#c%41", "é&q=x"])

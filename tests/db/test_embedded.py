@@ -181,6 +181,9 @@ def test_no_user_of_the_machine_is_the_superuser_without_its_password(server: Se
 
         assert tried.returncode != 0
         assert "no password supplied" in tried.stderr
+    assert "postgres\n" not in (server.cluster.pgdata / "pg_ident.conf").read_text(), (
+        "nor by the map, if the rules change"
+    )
 
 
 def test_the_password_of_the_superuser_is_for_our_user_only(server: Server) -> None:
@@ -472,7 +475,7 @@ def test_another_major_version_is_named_with_the_way_out(data_dir: Path) -> None
     with pytest.raises(EmbeddedError, match=r"PostgreSQL 17.*PostgreSQL 18") as caught:
         embedded.start(data_dir)
 
-    assert "pg_dump" in str(caught.value)
+    assert "ostinato db upgrade" in str(caught.value)
     (data_dir / "postgres" / "PG_VERSION").write_text("18\n")
 
 
@@ -542,3 +545,14 @@ def test_a_server_that_cannot_start_says_what_postgresql_said(data_dir: Path) ->
 
     assert str(data_dir / "postgres.log") in str(caught.value)
     auto.write_text(text)
+
+
+def test_a_role_that_was_granted_the_right_logs_in_to_the_embedded_server_and_no_other_does(server: Server) -> None:
+    urls = server.urls()
+    with psycopg.connect(urls.admin, autocommit=True) as admin:
+        admin.execute("create role web login in role ostinato_worker")
+        admin.execute("create role other login")
+
+    assert query(urls.worker.replace("ostinato_worker", "web"), "select current_user") == [("web",)]
+    with pytest.raises(psycopg.OperationalError, match="authentication failed"):
+        psycopg.connect(urls.worker.replace("ostinato_worker", "other"))

@@ -11,7 +11,7 @@ from ostinato._core.db.pool import Pool
 async def test_a_failed_borrow_is_reported_by_its_cause_in_every_round(urls: Urls) -> None:
     async with Pool(urls.worker, role="test", max_size=1, seconds=0.1) as pool:
         keeper = Keeper(pool)
-        async with pool.connection():
+        async with pool.connection(seconds=60):  # a busy machine needs its time to connect
             for _ in range(2):
                 with pytest.raises(DatabaseUnavailable, match="No database connection became free"):
                     async with keeper.connection():

@@ -156,6 +156,29 @@ def test_a_pod_of_the_chart_drains_before_it_is_killed() -> None:
     assert "readinessProbe" in api["spec"]["template"]["spec"]["containers"][0]
 
 
+def test_nothing_of_ours_has_a_right_in_its_container_that_it_does_not_need() -> None:
+    """Check 24 of docs/security.md: no root, no capability, no way to gain one, nothing to write but its folders."""
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    for name in services.keys() - {"database"}:
+        service = services[name]
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+        assert service["security_opt"] == ["no-new-privileges:true"]
+    pods = [each["spec"]["template"]["spec"] for kind in ("Deployment", "Job") for each in of_kind(kind)]
+    assert len(pods) == 3
+    for pod in pods:
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["securityContext"]["runAsNonRoot"]
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in (*pod["containers"], *pod.get("initContainers", ())):
+            context = container["securityContext"]
+            assert context["capabilities"] == {"drop": ["ALL"]}
+            assert (context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, True)
+    for unit in UNITS:
+        service = dict(sections(unit)["Service"])
+        assert (service["NoNewPrivileges"], service["CapabilityBoundingSet"]) == ("yes", "")
+        assert service["ProtectSystem"] == "strict"
+
+
 def test_every_deployment_has_a_budget_that_selects_its_pods() -> None:
     chosen = [each["spec"]["selector"]["matchLabels"] for each in of_kind("PodDisruptionBudget")]
 

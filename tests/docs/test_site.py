@@ -31,6 +31,12 @@ PARTS = (
     "howto/deploy",
     "concepts/comparison",
     "reference/python",
+    "reference/sql",
+    "reference/http",
+    "reference/cli",
+    "reference/settings",
+    "reference/errors",
+    "reference/metrics",
     "reference/machines",
     "fr/outbound",
 )
@@ -85,6 +91,22 @@ def test_the_site_has_its_parts_and_a_page_for_every_document(site: Path) -> Non
     assert [part for part in PARTS if not (site / f"{part}.html").is_file()] == []
     assert (site / "index.html").is_file()
     assert '<svg class="machine"' in (site / "reference" / "machines.html").read_text()
+
+
+def test_every_cell_of_the_comparison_has_a_source_or_a_command() -> None:
+    """A figure has the command of its row; whatever else is said of a peer leads to the peer's own words."""
+    page = (ROOT / "docs" / "concepts" / "comparison.md").read_text()
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| ")
+    ]
+    known = set(re.findall(r"^\[([\w-]+)\]: https://", page, re.MULTILINE))
+    named = set(re.findall(r"\]\[([\w-]+)\]", page))
+
+    assert len(rows) > 15
+    for what, *said, command in rows[1:]:
+        figures = "**m**" in what and "`" in command
+        assert [cell for cell in said if cell and "](" not in cell and "][" not in cell and not figures] == [], what
+    assert named == known
 
 
 def test_a_page_loads_nothing_from_another_host(site: Path) -> None:

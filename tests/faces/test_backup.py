@@ -12,7 +12,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from ostinato._core.base.errors import NotConfigured
 from ostinato._core.db import embedded
+from ostinato._core.db.backup.programs import Source
 from ostinato._core.db.cluster import Cluster
 from ostinato._core.db.embedded import Server
 from ostinato._core.engine.backups import BackupLine
@@ -107,6 +109,17 @@ def test_a_standby_is_made_promoted_and_the_old_server_rejoins(own: Server, tmp_
 
     assert Cluster.at(new).pid() is None  # the last command that used it has stopped it, as ever
     own.cluster.halt("immediate")
+
+
+def test_no_password_stands_on_the_command_line_of_a_program() -> None:
+    plain = Source("postgresql://ann:sesame@db/app", Path("bin"), 18, embedded=False)
+    sealed = Source("postgresql://ann@db/app?sslkey=k&sslpassword=sesame", Path("bin"), 18, embedded=False)
+
+    assert "sesame" not in plain.conninfo("backup")
+    assert plain.environment()["PGPASSWORD"] == "sesame"
+    with pytest.raises(NotConfigured) as refused:
+        sealed.conninfo("backup")
+    assert "sesame" not in str(refused.value)
 
 
 def test_what_is_missing_is_said_with_the_remedy(tmp_path: Path, shell: Shell) -> None:

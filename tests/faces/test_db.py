@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from ostinato._core.db import embedded
 from ostinato._core.db.embedded import Server
 from tests.faces.conftest import Place, Shell
 
@@ -94,6 +95,7 @@ def test_psql_of_an_unknown_role(shell: Shell) -> None:
     assert "no URL for the role owner" in shell.fails("db", "psql", "--role", "owner", code=2)
     shell.fails("db", "psql", "--role", "king", code=2)
     assert "is not ours" in shell.fails("db", "psql", "--superuser", code=2)
+    assert "server of your own" in shell.fails("db", "upgrade", code=2)
 
 
 def test_a_password_is_not_on_the_command_line_of_psql(
@@ -200,3 +202,19 @@ def test_every_view_of_the_engine_and_the_applications_runs_as_its_caller(place:
 
     assert found
     assert [name for name, invoker in found if not invoker] == []
+
+
+@pytest.mark.slow
+def test_the_embedded_server_grants_as_its_superuser_and_says_how_to_make_the_role(tmp_path: Path) -> None:
+    """There is no other administrator who could do it."""
+    folder, shell = tmp_path / "data", Shell({})
+    with embedded.start(folder) as server:
+        missing = shell.fails("db", "grant", "web", "--data-dir", str(folder), code=1)
+        with psycopg.connect(server.urls().admin, autocommit=True) as admin:
+            admin.execute("create role web login")
+
+        assert f"db psql --superuser --data-dir {folder} -- -c 'create role \"web\" login'" in missing
+        assert "web may add jobs" in shell("db", "grant", "web", "--data-dir", str(folder))
+        with psycopg.connect(server.urls().worker.replace("ostinato_worker", "web")) as conn:
+            found = conn.execute("select current_user, pg_has_role('ostinato_worker', 'usage')").fetchone()
+    assert found == ("web", True)

@@ -34,6 +34,22 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "shop"
 
 
+def test_what_comes_next_has_a_line_each_and_installs_what_the_tests_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    noted = Shell({}).run("init", "shop").stderr
+
+    assert [line.strip() for line in noted.splitlines()] == [
+        "Next:",
+        "cd shop",
+        "pip install -e '.[dev]'",
+        "pytest",
+        "ostinato worker --app jobs:app --reload",
+    ]
+
+
 @pytest.mark.slow
 def test_the_tests_of_a_new_project_pass(project: Path) -> None:
     ran = pytest_in(project, "--ostinato-figures")

@@ -41,7 +41,8 @@ def test_a_paused_queue_gives_nothing_until_it_is_resumed(shell: Shell, place: P
     assert len(place.claim(worker, "mail")) == 1
 
 
-def test_pause_and_resume_answer_in_json(shell: Shell) -> None:
+def test_pause_and_resume_answer_in_json(shell: Shell, place: Place) -> None:
+    place.enqueue(queue="mail")
     assert shell.json("queues", "pause", "mail") == {"queue": "mail", "paused": True}
     assert shell.json("queues", "resume", "mail") == {"queue": "mail", "paused": False}
 
@@ -106,3 +107,4 @@ def test_pausing_a_queue_that_nobody_knows_is_done_with_a_warning(shell: Shell, 
     assert "nobody knows a queue mial" in wrong.stderr
     assert "did you mean mail?" in wrong.stderr
     assert right.stderr == ""
+    assert "did you mean mail?" in shell.json("queues", "pause", "maill")["warning"]

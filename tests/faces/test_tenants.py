@@ -2,8 +2,9 @@
 
 import asyncio
 import gzip
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,72 @@ def test_a_file_that_is_damaged_or_of_somebody_else_changes_nothing(
     assert "cannot be read" in there.fails("tenants", "load", str(file))
 
     assert other.fingerprint() == before
+
+
+def forged(file: Path, table: str, change: Callable[[dict[str, str]], list[dict[str, str]]]) -> None:
+    """Change the rows of a table in a file, with a checksum that is right again."""
+    *lines, _ = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+    made: list[bytes] = []
+    columns: list[str] | None = None
+    for line in lines:
+        if columns is not None and line != b"\\.\n":
+            row = dict(zip(columns, line.decode().rstrip("\n").split("\t"), strict=True))
+            made += ["\t".join(each[name] for name in columns).encode() + b"\n" for each in change(row)]
+            continue
+        said = json.loads(line) if line.startswith(b"{") else {}
+        columns = said["columns"] if said.get("table") == table else None
+        made.append(line)
+    whole = b"".join(made)
+    end = json.dumps({"end": 0, "sha256": hashlib.sha256(whole).hexdigest()}).encode() + b"\n"
+    file.write_bytes(gzip.compress(whole + end))
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("dead_letter", "job_id"), ("outcome", "job_id"), ("ready", "job_id"), ("webhook_secret", "endpoint_id")],
+)
+def test_a_file_that_was_tampered_with_reaches_no_other_tenant(  # noqa: PLR0917 - fixtures
+    shell: Shell, place: Place, there: Shell, other: Other, tmp_path: Path, table: str, column: str
+) -> None:
+    furnish(place)
+    file = tmp_path / "acme.gz"
+    shell.run("tenants", "dump", TENANT, str(file))
+    other.call("setval('ostinato_data.job_id_seq', %s)", place.call("nextval('ostinato_data.job_id_seq')") + 1000)
+    job = other.enqueue(tenant_id="globex")
+    other.call(HOOK, "globex", SEALED)
+    theirs = job if column == "job_id" else other.call("id from ostinato_data.webhook_endpoint")
+    before = other.fingerprint()
+
+    forged(file, f"ostinato_data.{table}", lambda row: [{**row, column: str(theirs)}])
+
+    assert f"rows in ostinato_data.{table} name what is not of acme" in there.fails("tenants", "load", str(file))
+    assert other.fingerprint() == before
+
+
+def test_the_operators_of_one_installation_get_no_key_of_another(
+    shell: Shell, place: Place, there: Shell, other: Other, tmp_path: Path
+) -> None:
+    furnish(place)
+    for number, roles in enumerate(("{installation}", "{ops}")):
+        place.call("ostinato.create_api_key(%s, sha256('x'), %s, 'ann', %s)", 100 + number, TENANT, roles)
+    file = str(tmp_path / "acme.gz")
+    shell.run("tenants", "dump", TENANT, file)
+
+    there.run("tenants", "load", file)
+
+    assert other.call("array_agg(roles::text) from ostinato_data.api_key") == ["{ops}"]
+
+
+def test_a_file_is_written_by_nobodys_hand_but_ours(shell: Shell, place: Place, tmp_path: Path) -> None:
+    furnish(place)
+    theirs = tmp_path / "theirs"
+    theirs.touch(mode=0o644)
+    (tmp_path / ".acme.gz.new").symlink_to(theirs)
+
+    shell.run("tenants", "dump", TENANT, str(tmp_path / "acme.gz"))
+
+    assert theirs.read_bytes() == b""
+    assert (tmp_path / "acme.gz").stat().st_mode & 0o777 == 0o600
 
 
 def test_who_moves_a_tenant_waits_until_nobody_works_for_it(shell: Shell, place: Place, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
-import psutil  # type: ignore[import-untyped]
 import psycopg
 
 from ostinato._core.db import embedded, migrate
@@ -19,6 +17,7 @@ from ostinato._core.db.cluster import Cluster, CommandFailed
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.superuser import SUPERUSER, password_file
 from ostinato._core.engine.schema import ENGINE
+from ostinato.lab.torture.pair import kill_family
 from tests.proxy import SOCKET, Proxy, between
 from tests.waiting import until
 
@@ -70,16 +69,7 @@ def copy(what: Path, to: Path) -> None:
 def kill_server(server: Server) -> None:
     """Kill all processes of a server at once, as the death of its machine does."""
     assert server.pid is not None
-    postmaster = psutil.Process(server.pid)
-    postmaster.suspend()  # first, so that it starts no others
-    family = [postmaster, *postmaster.children(recursive=True)]
-    for process in family:
-        with suppress(psutil.NoSuchProcess):
-            process.send_signal(signal.SIGSTOP)  # or one of them would commit when another is gone
-    for process in family:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(family)
+    kill_family(server.pid)
 
 
 def connection_to(server: Server, host: Path | None = None) -> str:

@@ -34,12 +34,18 @@ _names = itertools.count(1)
 class Site:
     """A fresh database on a real server, and a crew of real workers."""
 
-    def __init__(self, server: Server, urls: Urls, folder: Path) -> None:
-        self.server = server
+    def __init__(self, server: Server | None, urls: Urls, folder: Path) -> None:
+        self._server = server
         self.urls = urls
         self.folder = folder
         self._conn: psycopg.Connection[Any] | None = None
         self._crews: list[Crew] = []
+
+    @property
+    def server(self) -> Server:
+        """The server, where it is one that the test may crash."""
+        assert self._server is not None
+        return self._server
 
     def __enter__(self) -> Self:
         self.rows("create table effect (job_id bigint, attempt integer)")

@@ -1,6 +1,8 @@
 """A repository in an object store: sent, fetched and restored, over real HTTP."""
 
 import asyncio
+import hashlib
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -190,3 +192,23 @@ def test_a_folder_elsewhere_is_a_store_too(repository: Repository, tmp_path: Pat
     asyncio.run(objects.fetch(url, tmp_path / "fetched"))
 
     assert content(tmp_path / "fetched") == content(repository.folder)
+
+
+def test_copies_and_what_is_fetched_are_for_our_user_only(repository: Repository, tmp_path: Path) -> None:
+    there, fetched = tmp_path / "elsewhere", tmp_path / "fetched"
+    fetched.mkdir(mode=0o755)
+    asyncio.run(objects.push(repository, there.as_uri()))
+    asyncio.run(objects.fetch(there.as_uri(), fetched))
+
+    made = [path for folder in (there, fetched) for path in folder.rglob("*")]
+    assert len(made) > 12
+    assert {path.stat().st_mode & 0o077 for path in made} == {0}
+
+
+def test_no_file_of_an_index_lies_outside_of_the_repository(bucket: Bucket, tmp_path: Path) -> None:
+    entry = {"size": 1, "sha256": hashlib.sha256(b"x").hexdigest()}
+    for key in ("../out", "/out", "base/../../out", "base\\..\\out/../../../out"):
+        bucket.objects["/bucket/site/index.json"] = json.dumps({"system": "1", "files": {key: entry}}).encode()
+        with pytest.raises(BackupFailed, match="outside of the repository"):
+            asyncio.run(objects.fetch(URL, tmp_path / "fetched"))
+    assert not (tmp_path / "out").exists()

@@ -1,11 +1,14 @@
 """A standby in one command: made, promoted by a person, and the old server rejoined."""
 
 import asyncio
+import ctypes
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
@@ -17,9 +20,11 @@ from ostinato._core.db.embedded import Server
 from tests.faults.receiving import source_of
 from tests.faults.replicas import copied, kill_server
 from tests.faults.test_backup import ENQUEUE, LOAD_THREADS, Load, jobs_in
+from tests.needs import needs
 from tests.waiting import until
 
 ACKNOWLEDGED = 100
+PR_SET_CHILD_SUBREAPER = 36
 WAITS_FOR = "show synchronous_standby_names"
 
 
@@ -150,3 +155,37 @@ def test_what_cannot_be_is_said_before_anything_is_copied(own: Server, tmp_path:
 
     assert asked(own, "select count(*) from pg_replication_slots") == 0
     assert not (tmp_path / "second" / "postgres").exists()
+
+
+@pytest.mark.slow
+@needs("linux", here=sys.platform == "linux", reason="only Linux lets a process adopt orphans")
+def test_the_zombie_of_a_killed_server_does_not_keep_its_folder_locked(seed: Path, tmp_path: Path) -> None:
+    """As below a supervisor that reaps late: the process id of the lock file is still there."""
+    with adopting(), copied(seed) as own, ended(tmp_path / "second") as folder:
+        asyncio.run(standby.create(source_of(own), folder))
+        assert own.pid is not None
+        postmaster = psutil.Process(own.pid)
+        family = [postmaster, *postmaster.children(recursive=True)]
+        for process in family:
+            process.kill()
+        until(lambda: postmaster.status() == psutil.STATUS_ZOMBIE)
+        try:
+            asyncio.run(standby.promote(folder))
+            with embedded.start(folder) as server:
+                asyncio.run(standby.rejoin(source_of(server), own.cluster.data_dir))
+                assert postmaster.status() == psutil.STATUS_ZOMBIE
+                assert asked(server, "select sync_state from pg_stat_replication") == "sync"
+                own.cluster.halt("immediate")
+        finally:
+            psutil.wait_procs(family)
+
+
+@contextmanager
+def adopting() -> Iterator[None]:
+    """Let what is started in the block be ours when its own parent ends: nobody else reaps it."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)

@@ -17,8 +17,10 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.testing import KEY
 from ostinato.lab.torture import app as torture_app
 from ostinato.lab.torture import events as torture_events
+from ostinato.lab.torture import network
 from ostinato.lab.torture.receiver import Message, Receiver
 from tests.faults.site import Site, say
+from tests.needs import needs
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,6 +45,19 @@ def test_a_short_torture_breaks_no_promise() -> None:
     assert sum(report["harm"].values()) > 0
     assert found["events emitted"] > 0
     assert found["webhooks received"] >= found["events emitted"]
+
+
+@pytest.mark.proof
+@needs("hosts", here=network.missing() is None, reason=f"no hosts here: {network.missing()}")
+def test_a_short_torture_of_several_hosts_breaks_no_promise_and_fails_over() -> None:
+    argv = [sys.executable, "-m", "ostinato", "torture", "--json", "--hosts=3", "--minutes=0.15", f"--seed={SEED}"]
+    ended = subprocess.run(argv, capture_output=True, text=True, cwd=ROOT, check=False)
+    say(ended.stdout + ended.stderr)
+    report = json.loads(ended.stdout)
+
+    assert (ended.returncode, report["holds"], report["hosts"]) == (0, True, 3)
+    assert report["harm"]["failed over"] >= 1
+    assert {count["name"]: count["value"] for count in report["counts"]}["jobs done"] > 0
 
 
 async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ SECURITY = ROOT / "docs" / "security.md"
 REFERENCE = ROOT / "docs" / "reference"
 SPECS = sorted((ROOT / "docs" / "specs").glob("*.md"))
 FIRST_CODE_BEFORE = 25
+FIRST_SCREEN = 35
 
 PAGES = [
     README,
@@ -109,8 +111,19 @@ def test_the_readme_shows_code_on_its_first_screen() -> None:
     assert first < FIRST_CODE_BEFORE
 
 
+def test_the_readme_says_how_to_install_each_extra_and_shows_the_console_at_once() -> None:
+    text = README.read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    listed = text.partition("| Extra | Adds |")[2].partition("\n\n")[0]
+
+    assert {name for name in project["optional-dependencies"] if f"`{name}`" not in listed} == set()
+    assert text.index("pip install 'ostinato[embedded]'") < text.index("```python") < text.index("docs/console/now.png")
+    assert text[: text.index("docs/console/now.png")].count("\n") < FIRST_SCREEN
+
+
 def test_the_reference_pages_say_what_the_code_declares() -> None:
     assert generated.stale(reference.pages(), REFERENCE) == [], "run `make reference`"
+    assert "language sql" not in (REFERENCE / "sql.md").read_text("utf-8"), "a body stands where a purpose should"
 
 
 def test_there_is_no_reference_page_that_nobody_writes() -> None:

@@ -204,6 +204,31 @@ def test_a_pattern_takes_no_longer_than_its_text_is() -> None:
     assert slow == {}
 
 
+SQL_PATTERN = re.compile(r"(?:~\*?|[(,]|\bfrom)\s*'((?:[^']|'')*)'")
+
+
+def backward(sql: str) -> list[str]:
+    """The literals of a file that may be patterns, and refer to what a group of theirs has read."""
+    return [found for found in SQL_PATTERN.findall(sql) if "(" in found and re.search(r"\\[1-9]", found)]
+
+
+def test_patterns_elsewhere_are_run_by_engines_that_do_not_backtrack() -> None:
+    """PostgreSQL's and pydantic's read a text once, but for back references, and for Python's engine in pydantic."""
+    sql = {str(path): found for path in PACKAGE.rglob("*.sql") if (found := backward(path.read_text("utf-8")))}
+    python = [str(path) for path in python_files() if "python-re" in path.read_text("utf-8")]
+    others = [
+        place
+        for place, tree in trees().items()
+        for node in tree
+        if (isinstance(node, ast.ImportFrom) and node.module in {"re", "regex", "fnmatch"})
+        or (isinstance(node, ast.Import) and any(each.name in {"regex", "fnmatch"} for each in node.names))
+    ]
+
+    assert (sql, python) == ({}, [])
+    assert others == ["lab/sandbox/faults.py"], "patterns are made by re.compile, where this test finds them"
+    assert backward(r"select a ~ '(\w+) \1'") == [r"(\w+) \1"]
+
+
 @pytest.mark.parametrize(
     "pattern",
     [

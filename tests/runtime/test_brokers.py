@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from ostinato import App, Context, Worker
+from ostinato._core.base import cloudevents
 from ostinato._core.base.cloudevents import Outgoing
 from ostinato._core.base.errors import InvalidInput, NoAnswer, NotConfigured
 from ostinato._core.base.flow import flow
-from ostinato._core.base.metrics import MESSAGES_TAKEN
+from ostinato._core.base.metrics import MESSAGES_TAKEN, Recorder
 from ostinato._core.base.settings import Settings
-from ostinato._core.runtime.brokers import link, relays
-from ostinato._core.runtime.brokers.broker import Address, Sourced
+from ostinato._core.runtime.brokers import intakes, link, relays
+from ostinato._core.runtime.brokers.broker import UNREADABLE, Address, Received, Sourced, place
+from ostinato._core.runtime.brokers.intakes import Intake, Taking
 from ostinato.brokers import Kafka, Message, Nats, RabbitMQ
 from tests.brokers import Broker, Stored, broker, wire
 from tests.proxy import Fault, between
@@ -467,6 +469,38 @@ def test_an_address_names_one_place() -> None:
         RabbitMQ()
     with pytest.raises(InvalidInput, match="not the end"):
         Nats(stream="S", subject="{type}.x")
+
+
+@pytest.mark.parametrize(
+    ("url", "where"),
+    [
+        ("amqp://ann:sesame@mq.example:5672/x", "mq.example:5672"),
+        ("nats://ann:sesame@one,nats://ann:sesame@two", "one,two"),
+        ("nats://one,two", "one,two"),
+        ("amqp://ann:ses/ame@mq", UNREADABLE),
+        ("amqp://ann:x@ses/ame@mq", UNREADABLE),
+        ("amqp://ann:ses#ame@mq", UNREADABLE),
+        ("amqp://ann:ses[ame@mq", UNREADABLE),
+    ],
+)
+def test_where_a_broker_is_names_no_part_of_a_password(url: str, where: str) -> None:
+    assert place(url) == where
+    assert "ses" not in place(url)
+
+
+def test_a_message_that_no_job_can_hold_is_not_read_in_the_workers_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(*_: object, **__: object) -> None:
+        pytest.fail("it was read")
+
+    intake = Intake("lab.take", RabbitMQ(queue="q"), None, "acme")  # type: ignore[arg-type]
+    taking = Taking(intake, Settings(), Recorder(), None)  # type: ignore[arg-type]
+    monkeypatch.setattr(cloudevents, "parse", parse)
+    raw = Received(b"[" * (intakes.LARGEST_READ + 1), {}, None, "7", acknowledge=None)  # type: ignore[arg-type]
+
+    read = taking._read(raw)
+
+    assert read.outcome == "refused"
+    assert "larger than what a job can hold" in read.args
 
 
 def test_a_routing_key_has_a_tenant_as_one_word() -> None:

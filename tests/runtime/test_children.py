@@ -184,6 +184,32 @@ async def test_the_first_failure_ends_the_join_and_cancels_the_rest(engine: Engi
     assert await counted_exactly(engine)
 
 
+@pytest.mark.proof
+async def test_of_a_hundred_thousand_children_the_rest_is_cancelled_with_the_first_failure(
+    engine: Engine, app: App
+) -> None:
+    """They are spawned in one step and counted without being read, and none of the rest runs."""
+    many = 100_000
+
+    @app.job(retry=ONCE)
+    async def leaf(ctx: Context, n: int) -> None:
+        raise ValueError("bad page")
+
+    @app.job()
+    async def parent(ctx: Context) -> None:
+        rest = await ctx.spawn_many(leaf.options(delay=3600), ({"n": n} for n in range(1, many)))
+        await ctx.join(await ctx.spawn(leaf, n=0), rest)
+
+    job_id = await parent.enqueue(engine.client)
+    report = await engine.run_until_idle(app, move_clock=False)
+
+    async with engine.client.connection() as conn:
+        counted = await groups(conn, job_id)
+    assert sorted((each.total, each.failed, each.cancelled) for each in counted) == [(1, 1, 0), (many - 1, 0, many - 1)]
+    assert [kind for kind, _ in report.runs].count("tree.leaf") == 1
+    assert await counted_exactly(engine)
+
+
 @pytest.mark.parametrize(("on_failure", "states"), [("collect", ["done", "dead", "cancelled"]), ("ignore", ["done"])])
 async def test_a_join_may_wait_for_all_of_them(
     engine: Engine, app: App, on_failure: OnFailure, states: list[str]

@@ -15,9 +15,11 @@ from ostinato._core.base.errors import CommitUnknown, InvalidInput, NotConfigure
 from ostinato._core.base.events import Event
 from ostinato._core.base.flow import current, flow
 from ostinato._core.base.metrics import EVENTS_SEQUENCED
-from ostinato._core.engine import outbox, subscriptions
+from ostinato._core.engine import claims, outbox, subscriptions
+from ostinato._core.engine.claims import Job
 from ostinato._core.engine.outbox import NewEvent
 from ostinato._core.runtime.services import janitor
+from ostinato._core.runtime.worker import lanes
 from tests.runtime.lab import Lab, counted
 from tests.waiting import until_async
 
@@ -295,6 +297,34 @@ async def test_the_events_of_a_key_run_one_after_the_other_and_those_behind_a_fa
         await settled(lab, "lab.note")
 
     assert seen == list(range(40))
+
+
+async def test_those_behind_one_another_are_marked_in_sets(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round trip for each of them made one key thirty times slower than many."""
+    paid = lab.app.event("invoice.paid", payload=Paid)
+    seen: list[int] = []
+    marks: list[int] = []
+    begin = claims.begin
+
+    async def counting(conn: Any, jobs: list[Job], *, alone: bool = False) -> list[int]:  # noqa: ANN401 - as begin
+        marks.append(len(jobs))
+        return await begin(conn, jobs, alone=alone)
+
+    monkeypatch.setattr(claims, "begin", counting)
+    monkeypatch.setattr(lanes, "SOON_SECONDS", 0.0)  # only the first of the claim may start at once
+
+    @lab.app.on("invoice.paid")
+    async def note(_ctx: Context, event: Event[Paid]) -> None:
+        monkeypatch.setattr(lanes, "SOON_SECONDS", 1.0)
+        seen.append(event.payload.n)
+
+    async with lab.worker(concurrency=1) as worker:
+        worker.lanes._rate = 1e6  # so fast that it claims all of them
+        await paid.emit_many(lab.client, [(Paid(n), "k") for n in range(200)])
+        await settled(lab, "lab.note")
+
+    assert seen == list(range(200))
+    assert len(marks) < 20
 
 
 async def test_a_slow_first_gives_back_those_behind_it(lab: Lab) -> None:

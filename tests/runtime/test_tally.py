@@ -71,3 +71,15 @@ async def test_what_the_database_did_not_take_is_said_with_the_next(lab: Lab, mo
 
     found = await lab.rows("select first, done, failed, run_seconds from ostinato_data.series where step = 60")
     assert found == [(2, 1, 2, 1.5)]
+
+
+async def test_the_start_latency_is_that_of_first_attempts(lab: Lab) -> None:
+    """A job that asks to be run again every half a minute does not make the start look late."""
+    async with lab.worker() as worker:
+        worker.tally.add([ended("app.kind", "acme"), ended("app.kind", "acme", attempt=2)], "snoozed")
+        await worker.tally.write()
+
+    found = await lab.rows(
+        "select first, (select sum(n) from unnest(latency) n) from ostinato_data.series where step = 60"
+    )
+    assert found == [(1, 1)]

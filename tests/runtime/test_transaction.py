@@ -425,3 +425,18 @@ async def test_a_rollback_on_purpose_leaves_the_job_to_its_handler(lab: Lab) -> 
 
     assert (ended.state, ended.result, ended.attempt) == ("done", "nothing was due", 1)
     assert await effects(lab) == []
+
+
+async def test_a_plain_function_that_rolls_back_on_purpose_has_not_ended_its_job(lab: Lab) -> None:
+    @lab.app.job(retry=Retry(max_attempts=1))
+    def pay(ctx: SyncContext) -> str:
+        with ctx.transaction() as conn:
+            conn.execute("insert into effect values (%s, %s, 'paid')", ctx.token)
+            raise psycopg.Rollback
+        return "nothing was due"  # type: ignore[unreachable]
+
+    job_id = await pay.enqueue(lab.client)
+    async with lab.worker():
+        assert (await lab.becomes(job_id, "done", "dead")).result == "nothing was due"
+
+    assert await effects(lab) == []

@@ -95,6 +95,12 @@ MUTANTS = (
         "group by m.claim_id",
     ),
     Mutant(
+        "one job of a batch takes the whole claim along",
+        "settle",
+        "and c.job_ids = settle.job_ids and c.attempts = settle.attempts",
+        "",
+    ),
+    Mutant(
         "a batch that is finished in part is all gone",
         "settle",
         "and not exists (select from rest r where r.claim_id = c.id)",
@@ -103,7 +109,7 @@ MUTANTS = (
     ),
     Mutant(
         "the fence does not hold the claim",
-        "share_claims",
+        "lock_claims",
         "perform from claim c where c.id = any (v_claims) order by c.id for share;",
         "",
         seed=11,
@@ -226,7 +232,7 @@ MUTANTS = (
         "delete from ready r where r.ctid = any (array("
         " select s.ctid from ready s"
         " where s.queue = take_all.queue and s.crashes < ostinato_internal.suspect_crashes()"
-        " and (kinds is null or s.kind = any (kinds))"
+        " and (kinds is null or s.kind = any (kinds)) and s.tenant_id <> all (v_moving)"
         " order by s.queue, s.priority, s.tenant_id, s.position limit wanted"
         " for update skip locked))"
         " returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.keyed, r.priority",
@@ -273,7 +279,7 @@ MUTANTS = (
     Mutant(
         "a gap is only seen after a minute",
         "tick",
-        "make_interval(secs => v_expiry.least * 7 / 15)",
+        "make_interval(secs => ostinato_internal.gap_seconds(v_expiry.least))",
         "interval '1 minute'",
         seed=1,
     ),

@@ -81,8 +81,18 @@ class Runs:
         )
 
     def _write_guarded(self, token: Token) -> Steps:
-        params: dict[str, object] = {"job_id": token.job_id, "attempt": token.attempt}
-        yield Call("fence_job", params | {"claim_id": token.claim_id})
+        if token.job_id % 2:
+            params: dict[str, object] = {"job_id": token.job_id, "attempt": token.attempt}
+            yield Call("fence_job", params | {"claim_id": token.claim_id})
+        else:  # as a batch does
+            sets: dict[str, object] = {
+                "claim_ids": [token.claim_id],
+                "job_ids": [token.job_id],
+                "attempts": [token.attempt],
+            }
+            stale = yield Call("fence_jobs", sets)
+            if stale:
+                return
         yield Sleep(round(self.rng.uniform(0, 4), 3))
         write = self.model.guarded_write
         yield Plain("note_guarded", token[:2], commit=lambda _: write(token))

@@ -27,6 +27,21 @@ def test_a_job_that_waits_is_moved_to_another_time(db: Session, acme: Session) -
     assert db.claimed_ids(db.worker()) == [scheduled]
 
 
+def test_a_tenant_puts_off_no_job_of_a_closed_kind(db: Session, acme: Session) -> None:
+    """One that worked for all tenants was put off to the year 2099, and everybody who waited for it waited on."""
+    db.call(
+        "register_kinds", names=["app.enrich"], queues=["default"], priorities=[0], timeouts=[None], retries=["{}"],
+        schemas=["{}"], opens=[False],
+    )  # fmt: skip
+    job = db.enqueue("app.enrich", tenant_id="acme")
+
+    with refused("OS412", "closed to tenants"):
+        acme.call("move_job", job_id=job, run_at=LATER)
+
+    assert db.state(job) == "ready"
+    assert db.get("move_job", job_id=job, run_at=LATER) == "ready"
+
+
 def test_what_does_not_wait_for_a_time_is_not_moved(db: Session) -> None:
     db.enqueue()
     done = db.claim_one(db.worker())

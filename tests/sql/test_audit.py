@@ -23,17 +23,19 @@ HASH = b"\x01" * 32
 OTHERS = {
     "for workers: claims, verdicts, beats, services": """
         register_worker register_kinds heartbeat_worker unregister_worker rescue_jobs reconcile_worker promote_jobs
-        poll_jobs claim_jobs await_jobs split_claims begin_jobs complete_jobs complete_job fence_job fail_jobs fail_job
-        snooze_jobs cancel_jobs release_jobs note_progress defer_jobs save_steps save_step sleep_jobs wait_jobs
-        set_aside_held set_aside_damaged fire_schedules sequence_events dispatch_events leave_lanes heal_lanes
+        poll_jobs claim_jobs await_jobs split_claims begin_jobs complete_jobs complete_job fence_job fence_jobs
+        fail_jobs fail_job snooze_jobs cancel_jobs release_jobs note_progress defer_jobs save_steps save_step sleep_jobs
+        wait_jobs set_aside_held set_aside_damaged fire_schedules sequence_events dispatch_events leave_lanes heal_lanes
         fan_out_webhooks start_webhook_delivery settle_webhook_delivery mend_webhooks sample_metrics evaluate_alerts
         fail_alerts ring_doorbell note_api_key_use record_series watch_due_alerts watch_alerts watch_failed_alerts
-        run_bulk open_group seal_group join_jobs note_fault""",
+        complete_webhook_delivery run_bulk open_group seal_group join_jobs note_fault""",
     "for callers, who wake workers with their commit, or wait for a job": "ring_at_commit watch_job",
     "upkeep": """
         upkeep_partitions upkeep_logs prune_api_keys prune_alerts prune_idempotency prune_leases prune_webhooks
         prune_sessions prune_series""",
-    "what a program has copied, written down for doctor": "record_backup forget_backup",
+    "what a program has copied, written down for doctor": """
+        record_backup forget_backup record_archive take_late finish_late""",
+    "steps of a move between cells, whose beginning and end are recorded": "arrive give_up_move",
     "people sign in and out; the console records who closes a session of somebody else": """
         open_session enter_session find_sessions close_session""",
     "declared by code, at each start": "subscribe register_event_types declare_alerts",
@@ -49,7 +51,7 @@ OTHERS = {
         now new_id next_api_key_id find_api_key list_api_keys probe_webhook_endpoint measure_alert rehearse_alert
         due_alerts observe list_leases show_lease list_webhook_endpoints server_connections preview_fires next_fires
         list_schedules show_schedule load_steps list_sessions match_api_keys webhook_endpoint_id
-        list_tenants show_job_as""",
+        list_tenants show_job_as older_transactions""",
     "the command that rotates keys records itself": "reseal reseal_args",
 }
 SEALED = {"secret": sealed(), "secret_hint": "abcd"}
@@ -124,6 +126,8 @@ ACTIONS: dict[str, tuple[Callable[[Session], dict[str, Value]], tuple[str, str, 
     "redrive_jobs": (lambda db: {"ids": [dead(db)]}, ("redrive", "job", 1)),
     "rekind_jobs": (renamed, ("rekind", "kind", 1)),
     "move_job": (lambda db: waiting(db) | {"run_at": datetime(2031, 1, 1, tzinfo=UTC)}, ("move", "job", 1)),
+    "set_place": (lambda _: {"tenant_id": "acme", "state": "left", "cell": "two"}, ("place", "tenant", 1)),
+    "require_archive": (lambda _: {"place": "/mnt/archive"}, ("require", "archive", 1)),
     "drain_worker": (lambda db: {"worker_id": db.worker("tired")}, ("drain", "worker", 1)),
     "run_schedule": (scheduled, ("run", "schedule", 1)),
     "catch_up_schedule": (lambda db: scheduled(db) | {"since": START}, ("catch up", "schedule", 0)),

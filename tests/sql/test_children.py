@@ -87,3 +87,32 @@ def test_a_step_has_one_group_and_another_tenant_sees_none(db: Session, sessions
     assert acme.rows("select * from ostinato_data.job_group") == []
     assert db.call("follow_jobs", job_ids=[parent.id])[0]["state"] == "running"
     assert db.call("open_waits", kinds=["app.task"]) == []
+
+
+def test_a_tree_has_the_children_of_children_and_their_states(db: Session) -> None:
+    worker = db.worker()
+    db.enqueue()
+    parent = db.claim_one(worker)
+    _, (first, second) = spawned(db, parent)
+    (middle,) = [held for held in db.claim(worker) if held.id == first or db.complete(held) is None]
+    _, (leaf,) = spawned(db, middle, 1)
+
+    found = db.call("job_tree", job_id=parent.id)
+    few = db.call("job_tree", job_id=parent.id, most=1)
+
+    assert [(row["id"], row["parent_id"], row["level"], row["state"]) for row in found] == [
+        (first, parent.id, 1, "running"),
+        (second, parent.id, 1, "done"),
+        (leaf, first, 2, "ready"),
+    ]
+    assert [row["id"] for row in few] == [first, leaf]
+    assert db.call("show_job", job_id=leaf)[0]["parent_id"] == first
+
+
+def test_a_tenant_sees_no_tree_of_another(db: Session, sessions: Sessions) -> None:
+    db.enqueue(tenant_id="acme")
+    parent = db.claim_one(db.worker())
+    spawned(db, parent)
+
+    with pytest.raises(psycopg.errors.DatabaseError, match="there is no job"):
+        sessions.tenant("globex").call("job_tree", job_id=parent.id)

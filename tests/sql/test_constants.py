@@ -4,10 +4,12 @@ import pytest
 
 from ostinato._core.base import events
 from ostinato._core.base.answers import MAX_ANSWER_BYTES
+from ostinato._core.base.settings import Settings
 from ostinato._core.base.signature import SIGNATURE_LENGTH
 from ostinato._core.engine import jobs, schedules
 from ostinato._core.runtime.handlers import events as subscribers
 from ostinato._core.runtime.handlers import steps
+from ostinato._core.runtime.handlers.results import MAX_RESULT_BYTES
 from ostinato._core.runtime.worker import buffer, claimer
 from ostinato._core.web.idempotent import MAX_KEY
 from tests.sql.engine import Session
@@ -16,6 +18,8 @@ TWINS = {
     "small_claim": [claimer.SMALL_CLAIM],
     "suspect_crashes": [buffer.SUSPECT_CRASHES],
     "most_bytes": [jobs.MAX_ARGS_BYTES, MAX_ANSWER_BYTES],
+    "most_result_bytes": [MAX_RESULT_BYTES],
+    "usual_expiry": [int(Settings().expiry_seconds)],
     "longest_name": [
         events.LONGEST_NAME,
         steps.LONGEST_NAME,
@@ -33,6 +37,17 @@ ONLY_SQL = [
     "ready_cap",
     "place_cap",
     "line_cap",
+    "death_seconds",
+    "doubt_factor",
+    "ids_of_a_day",
+    "last_id",
+    "most_rows",
+    "longest_text",
+    "longest_error",
+    "most_note_bytes",
+    "most_tries",
+    "no_limit",
+    "year_seconds",
 ]
 
 

@@ -122,6 +122,16 @@ def test_nothing_of_a_person_is_left_anywhere(db: Session, admin: Session) -> No
     assert (certificate["cancelled"], certificate["by"]) == (4, "ostinato_worker")
 
 
+def test_a_certificate_has_the_real_time_wherever_the_clock_stands(db: Session) -> None:
+    job = finished(db)
+    db.rows("select set_config('ostinato.clock', '2001-01-01', false)")
+
+    certificate = erase(db)
+
+    assert certificate["at"] > "2026"
+    assert db.value("select extract(year from j.erased_at) from ostinato_data.job j where j.id = %s", job) >= 2026
+
+
 def test_the_certificate_is_kept_in_the_audit_and_names_nobody(db: Session) -> None:
     job = finished(db)
 

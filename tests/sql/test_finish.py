@@ -308,6 +308,27 @@ def test_a_fence_holds_a_job_until_the_transaction_ends(
         db.call("fence_job", job_id=held.id, attempt=1)
 
 
+def test_a_fence_of_several_holds_those_that_are_held_and_names_the_others(db: Session, other: Session) -> None:
+    worker = db.worker()
+    for _ in range(3):
+        db.enqueue()
+    held = db.claim(worker)
+    sets = {
+        "claim_ids": [each.claim_id for each in held],
+        "job_ids": [each.id for each in held],
+        "attempts": [each.attempt for each in held],
+    }
+    assert ids(db.call("fence_jobs", **sets)) == []
+    assert ids(db.call("fence_jobs", **sets | {"attempts": [1, 2, 1]})) == [held[1].id]
+    db.call("complete_job", job_id=held[2].id, attempt=1)
+
+    with db.transaction():
+        assert ids(db.call("fence_jobs", **sets)) == [held[2].id]
+        other.call("unregister_worker", worker_id=worker)
+        assert other.get("rescue_jobs") == 0  # it steps around what is held
+    assert other.get("rescue_jobs") == 2
+
+
 def test_a_fence_that_waited_for_the_end_of_the_job_is_refused(db: Session, other: Session, admin: Session) -> None:
     db.enqueue()
     db.enqueue()
@@ -393,3 +414,25 @@ def blocks_per_job(db: Session, verb: str, count: int) -> float:
         (row,) = db.rows(f"explain (analyze, buffers, format json) {statement}", *values)
     plan = row["QUERY PLAN"][0]["Plan"]
     return float(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]) / count
+
+
+LOOKS = "select coalesce(max(calls), 0) as n from pg_stat_xact_user_functions where funcname = 'lock_claims'"
+
+
+def looks(db: Session, job: Held) -> int:
+    """Complete a job, and return how often claims were locked one by one for it."""
+    with db.transaction():
+        before = db.value(LOOKS)
+        assert db.complete(job) == []
+        return int(db.value(LOOKS)) - int(before)
+
+
+def test_the_last_job_of_its_claim_takes_the_claim_along_in_one_step(db: Session, admin: Session) -> None:
+    worker = db.worker()
+    db.enqueue()
+    db.enqueue()
+    first, last = db.claim(worker)
+
+    assert (looks(db, first), looks(db, last)) == (1, 0)
+    assert admin.rows("select * from ostinato_data.claim") == []
+    assert [db.outcomes(job.id) for job in (first, last)] == [["done"], ["done"]]

@@ -104,7 +104,7 @@ def test_a_list_tells_what_comes_next_and_what_went_wrong(db: Session, clock: Cl
     assert row["id"] == job
     assert (row["created_at"], row["run_at"]) == (START, clock.now + timedelta(seconds=60))
     assert (row["priority"], row["attempt"], row["failures"]) == (3, 2, 1)
-    assert (row["error"], row["finished_at"]) == ("ValueError: it broke", None)
+    assert (row["error"], row["reason"], row["finished_at"]) == ("ValueError: it broke", "retry", None)
 
 
 def test_a_cancelled_job_that_was_retried_is_not_listed_as_cancelled(db: Session) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.sql.engine import Clock, Session, Value, refused, until_blocked
+from tests.sql.engine import START, Clock, Session, Value, refused, until_blocked
 
 NAME = "metric_sample"
 THIS_WEEK = "metric_sample_20260226"
@@ -93,6 +93,39 @@ def test_who_reads_logs_in_another_order_is_not_ended_as_a_deadlock(
     assert done.count(("created", "event_log")) == 11
     assert [pair for pair in done if pair[1] == "event"] == [("skipped", "event")]
     assert done.count(("created", "schedule_fire")) == 11
+
+
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("sample_metrics", {}),
+        (
+            "emit_event",
+            {
+                "type": "thing.happened",
+                "payload": "{}",
+                "ordering_key": "k",
+                "tenant_id": "acme",
+                "correlation_id": "c",
+                "occurred_at": START,
+                "producer": "billing",
+            },
+        ),
+    ],
+    ids=["sample_metrics", "emit_event"],
+)
+def test_what_is_written_while_its_week_is_made_waits_and_lands_in_it(
+    db: Session, other: Session, admin: Session, verb: str, given: dict[str, Value]
+) -> None:
+    """It had chosen the default partition, which took its row no longer once the week was there."""
+    with db.transaction():
+        db.call("upkeep_logs", retention_days=14)
+        written = other.later(verb, **given)
+        until_blocked(admin, other, by=db, unless=written.done)
+
+    assert written.result()
+    assert admin.value("select count(*) from ostinato_data.event_default") == 0
+    assert admin.value("select count(*) from ostinato_data.metric_sample_default") == 0
 
 
 def test_two_upkeeps_at_once_do_not_meet(db: Session, other: Session) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.sql.engine import Clock, Session, arrays, until_blocked
+from tests.sql.engine import START, Clock, Held, Session, arrays, until_blocked
 
 VERBS: dict[str, dict[str, Any]] = {
     "fail_jobs": {"delays": [5.0], "errors": ["{}"], "signatures": ["late"]},
@@ -14,13 +14,39 @@ VERBS: dict[str, dict[str, Any]] = {
 }
 
 
+def claimed_ahead(db: Session, clock: Clock) -> Held:
+    """A job of a week ahead, as a clock leaves it that was wrong: upkeep moves it beside those who write."""
+    db.call("upkeep_partitions", retention_days=14, weeks_ahead=1)
+    clock.advance(weeks=3)
+    db.enqueue()
+    held = db.claim_one(db.worker())
+    clock.set(START)
+    return held
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_that_waited_for_the_week_that_is_written_finds_its_job_there(
+    db: Session, other: Session, admin: Session, verb: str
+) -> None:
+    job = db.enqueue()
+    held = db.claim_one(db.worker())
+
+    with other.transaction():
+        other.call("upkeep_partitions", retention_days=14)
+        waiting = db.later(verb, **arrays([held]), **VERBS[verb])
+        until_blocked(admin, db, other)
+
+    assert waiting.result() == []
+    assert db.state(job) == ("ready" if verb == "release_jobs" else "scheduled")
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_that_waited_for_a_partition_refuses_to_go_on_without_the_job(
     db: Session, other: Session, admin: Session, clock: Clock, verb: str
 ) -> None:
     """`ostinato_internal.refuse_moved(job)`; without it the job would leave its claim and be nowhere."""
-    job = db.enqueue()
-    held = db.claim_one(db.worker())
+    held = claimed_ahead(db, clock)
+    job = held.id
 
     with other.transaction():
         other.call("upkeep_partitions", retention_days=14)
@@ -37,8 +63,7 @@ def test_a_verb_that_waited_for_a_partition_refuses_to_go_on_without_the_job(
 def test_a_rescue_that_waited_for_a_partition_leaves_the_claim_for_the_next_round(
     db: Session, other: Session, admin: Session, clock: Clock
 ) -> None:
-    job = db.enqueue()
-    db.claim_one(db.worker())
+    job = claimed_ahead(db, clock).id
     claim = admin.value("select id from ostinato_data.claim")
 
     with other.transaction():

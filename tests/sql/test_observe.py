@@ -117,3 +117,10 @@ def test_samples_are_thinned_out_to_means(db: Session, clock: Clock) -> None:
     ]
     with refused("OS400", "too small"):
         db.call("list_samples", name="workers", since=START, step=timedelta(0))
+
+
+def test_a_primary_is_no_replica_and_has_a_name_that_its_replicas_share(db: Session) -> None:
+    (found,) = db.call("show_replication")
+
+    assert (found["is_replica"], found["lag"]) == (False, 0)
+    assert int(found["system"]) > 0

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.sql.engine import Clock, Session, Sessions, arrays, ids, refused, until_blocked
+from tests.sql.test_moved import claimed_ahead
 
 # A job's arguments as bytes that no client can decode; only a superuser can do this.
 DAMAGE = """
@@ -83,9 +84,9 @@ def test_a_job_that_cannot_be_read_is_set_aside_from_a_claim_that_never_arrived(
     assert "cannot be read" in db.why(bad)["quarantined"]["message"]
 
 
-def test_what_upkeep_is_moving_is_not_set_aside(db: Session, other: Session, admin: Session) -> None:
-    job = db.enqueue()
-    held = db.claim_one(db.worker())
+def test_what_upkeep_is_moving_is_not_set_aside(db: Session, other: Session, admin: Session, clock: Clock) -> None:
+    held = claimed_ahead(db, clock)
+    job = held.id
 
     with other.transaction():
         other.call("upkeep_partitions", retention_days=14)

@@ -775,3 +775,15 @@ def test_the_steps_of_a_fire_can_be_asked_one_by_one(db: Session, clock: Clock) 
     assert (set_["fired"], set_["queues"]) == (1, ["default"])
     (set_,) = db.call("fire_safely", ids=ids, now=at + 2 * HOUR)
     assert (set_["fired"], set_["broken"]) == (1, 0)
+
+
+def test_the_last_fires_are_those_of_schedules_that_have_fired(db: Session, clock: Clock) -> None:
+    often, never = schedule(db, "often"), schedule(db, "never", at=local("2126-01-01T08:00"))
+    for _ in range(2):
+        clock.advance(seconds=3600)
+        fire(db)
+
+    (found,) = db.call("last_fires", schedule_ids=[often, never])
+
+    assert (found["schedule_id"], found["slot_at"]) == (often, slots(db, "often")[-1])
+    assert found["lateness"] >= 0

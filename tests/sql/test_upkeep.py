@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.sql.engine import START, Clock, Session, Sessions, Value, refused
+from tests.sql.engine import START, Clock, Session, Sessions, Value, refused, until_blocked
 
 WEEK = timedelta(days=7)
 THIS_WEEK = "job_20260226"  # the ninth week from 2026-01-01 holds START
@@ -287,6 +287,20 @@ def test_an_old_week_is_skipped_while_its_locks_are_not_free(
         assert db.state(job) == "ready"
 
     assert actions(db, weeks_ahead=0)[0] == ("dropped", THIS_WEEK)
+
+
+def test_a_job_that_is_added_while_its_week_is_made_waits_and_lands_in_it(
+    db: Session, other: Session, admin: Session
+) -> None:
+    """It had chosen the default partition, which took its row no longer once the week was there."""
+    other.enqueue()  # its plan is known, as that of any client that has enqueued before
+    with db.transaction():
+        db.call("upkeep_partitions", retention_days=14)
+        added = other.later("enqueue_job", kind="app.task")
+        until_blocked(admin, other, by=db, unless=added.done)
+
+    assert added.result()
+    assert admin.value("select count(*) from ostinato_data.job_default") == 0
 
 
 def test_two_upkeeps_do_not_meet(db: Session, other: Session) -> None:

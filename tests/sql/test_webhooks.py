@@ -447,6 +447,32 @@ def test_attempts_are_written_down(hooks: Hooks, db: Session, clock: Clock) -> N
     assert hooks.show()["last_delivered_at"] == clock.now
 
 
+def test_a_message_that_was_taken_is_settled_with_its_job_in_one_statement(hooks: Hooks, db: Session) -> None:
+    hooks.endpoint()
+    hooks.told("k", "k")
+    first, second = hooks.deliveries()
+    job = db.claim_one(
+        db.worker(queues=["webhooks"], kinds=["webhooks.deliver"]), "webhooks", kinds=["webhooks.deliver"]
+    )
+    given = {
+        "delivery_id": first["delivery_id"],
+        "job_id": job.id,
+        "attempt": job.attempt,
+        "claim_id": job.claim_id,
+        "status": 200,
+        "duration_ms": 7,
+    }
+
+    assert db.get("complete_webhook_delivery", **given) == "delivered"
+
+    assert hooks.states() == ["delivered", "pending"]  # the next of its key has its job
+    assert db.get("job_state", job_id=job.id) == "done"
+    with refused("OS410", str(job.id)):  # a late worker changes nothing
+        db.get("complete_webhook_delivery", **given | {"status": 204})
+    assert hooks.deliveries()[0]["last_status"] == 200
+    assert second["job_id"] is None
+
+
 def test_what_is_written_down_is_bounded(hooks: Hooks, db: Session) -> None:
     hooks.endpoint()
     hooks.told()

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.sql.engine import START, Clock, Held, Session, arrays, ids, refused
+from tests.sql.engine import START, Clock, Held, Session, Sessions, arrays, ids, refused
 
 
 def test_a_worker_has_a_new_id_at_every_start(db: Session) -> None:
@@ -447,3 +447,25 @@ def test_the_connections_of_a_server_leave_some_to_superusers(db: Session) -> No
     most = int(db.value("show max_connections"))
 
     assert 0 < db.get("server_connections") < most
+
+
+def test_a_worker_says_its_release_and_its_places_and_what_it_holds(db: Session) -> None:
+    worker, other = db.worker(release="1.2.3", places=7), db.worker("an older one")
+    db.enqueue(tenant_id="acme")
+    held = db.claim_one(worker)
+
+    listed = {row["id"]: (row["release"], row["places"]) for row in db.call("list_workers")}
+
+    assert listed == {worker: ("1.2.3", 7), other: (None, None)}
+    (found,) = db.call("worker_jobs", worker_id=worker)
+    assert (found["job_id"], found["tenant_id"], found["attempt"]) == (held.id, "acme", 1)
+    assert db.call("worker_jobs", worker_id=other) == []
+
+
+def test_a_tenant_sees_of_what_a_worker_holds_its_own(db: Session, sessions: Sessions) -> None:
+    db.enqueue(tenant_id="acme")
+    worker = db.worker()
+    db.claim(worker)
+
+    assert len(sessions.tenant("acme").call("worker_jobs", worker_id=worker)) == 1
+    assert sessions.tenant("globex").call("worker_jobs", worker_id=worker) == []

@@ -5,12 +5,13 @@ Every `type: ignore` here is a promise too: mypy complains if the line were not 
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, assert_type
 
 from psycopg import AsyncConnection
 
 from ostinato import App, Cancel, Client, Context, Done, Retry, Snooze, SyncContext, Unique, connect
-from ostinato.jobs import End
+from ostinato.jobs import Batch, End
 from ostinato.schedules import Schedule
 from ostinato.steps import Children, Joined
 
@@ -23,6 +24,24 @@ async def send(ctx: Context, invoice_id: int, note: str = "") -> Done | Snooze |
     async with ctx.transaction() as conn:
         assert_type(conn, AsyncConnection[Any])
     return Done({"invoice": invoice_id, "note": note})
+
+
+@dataclass
+class Mail:
+    to: str
+
+
+@app.job(batch=100, queue="mail")
+async def send_many(batch: Batch[Mail]) -> None:
+    for item in batch:
+        assert_type(item.args.to, str)
+        assert_type(item.ctx, Context)
+    async with batch.transaction() as conn:
+        assert_type(conn, AsyncConnection[Any])
+
+
+@app.job(batch=100)  # type: ignore[arg-type]
+async def not_a_batch(ctx: Context, to: str) -> None: ...
 
 
 @app.job()

@@ -74,7 +74,8 @@ def test_a_request_that_never_becomes_whole_is_closed(sent: bytes) -> None:
 
 
 def test_a_head_without_an_end_is_refused_by_its_size() -> None:
-    with serving(HalfOpen()) as sock, socket.create_connection(sock.getsockname()) as caller:
+    limits = HalfOpen(head_seconds=3600.0)  # its time does not end it
+    with serving(limits) as sock, socket.create_connection(sock.getsockname()) as caller:
         caller.sendall(HEAD + b"x-long: ")
         try:
             for _ in range(1_000):  # 69 MB were taken
@@ -92,7 +93,7 @@ def test_a_long_body_in_one_piece_with_its_head_is_no_long_head() -> None:
 
 
 def test_half_requests_of_one_address_are_closed_from_the_oldest_on() -> None:
-    limits = HalfOpen(most_of_address=3, young_seconds=0.0)
+    limits = HalfOpen(most_of_address=3, young_seconds=0.0, head_seconds=3600.0)  # it is not their time that ends them
     with serving(limits) as sock, ExitStack() as stack:
         callers = []
         for _ in range(8):

@@ -6,7 +6,7 @@ import pytest
 from ostinato._core.base import errortree, metrics
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import generated, python, reference, surface
+from ostinato._faces.cli.dev import generated, http, python, reference, surface
 
 
 def test_a_function_is_listed_with_its_signature_and_the_comment_above_it() -> None:
@@ -40,6 +40,18 @@ def test_every_declared_error_and_metric_is_on_its_page() -> None:
     declared = (*metrics.METRICS, *figures.declared(installed_apps()))
     assert all(f"`{metric.name}`" in pages["metrics.md"] for metric in declared)
     assert len({metric.name for metric in declared}) == len(declared)
+
+
+def test_every_request_is_on_the_http_page_with_who_may_make_it() -> None:
+    page = http.page()
+
+    for path, item in http.document()["paths"].items():
+        for method in item:
+            assert f"| `{method.upper()} {path}` |" in page
+    assert "| `GET /api/v1/engine/jobs` | `list_jobs` |" in page
+    assert "**`kind`**" in page
+    assert "`engine.read`" in page
+    assert "202 `Enqueued`" in page
 
 
 def test_every_public_name_is_on_the_python_page_and_no_private_place() -> None:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato._core.base import signature
+from ostinato._core.base.redact import redact
 from ostinato._core.base.signature import bounded_error, error_signature, storable
 
 any_text = st.text(st.characters(exclude_categories=()))
@@ -120,6 +121,22 @@ def test_an_endless_recursion_is_kept() -> None:
         endless()
 
     assert bounded_error(caught.value)["type"] == "RecursionError"
+
+
+def test_a_huge_message_is_shortened_before_it_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a caller sent costs no more than what is kept of it, whichever pattern it is made for."""
+    read: list[int] = []
+
+    def counted(text: str) -> str:
+        read.append(len(text))
+        return redact(text)
+
+    monkeypatch.setattr(signature, "redact", counted)
+
+    bounded_error(raised(ValueError("a@b. " * 1_000_000)))
+
+    assert len(read) >= 2
+    assert max(read) <= 8192
 
 
 def test_a_group_of_errors_is_kept() -> None:

@@ -15,6 +15,7 @@ from ostinato._core.engine import keys
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.server import build
 from ostinato.apps.capture import APP, acquire_lock_and_check_idempotence
+from ostinato.web import Caller
 from tests.api.live import serving
 from tests.apps.capture.conftest import Api, serving_api
 from tests.apps.capture.vault import SEED, TENANT, USER, Vault
@@ -45,6 +46,22 @@ async def test_a_replay_is_200_with_the_existing_id_and_state(api: Api, vault: V
 
     assert again.status_code == 200
     assert again.json() == first | {"replayed": True}
+
+
+async def test_what_is_not_refused_is_one_statement(api: Api, vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = await body(vault)
+    with monkeypatch.context() as closed:
+        closed.delattr(Caller, "transaction")
+        first = await api.call("POST", PATH, json=sent)
+        again = await api.call("POST", PATH, json=sent)
+
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert await vault.audited() == ["CAPTURE_ACCEPTED", "CAPTURE_REPLAYED"]
+    told = await vault.rows(
+        "select type, producer, payload ->> 'state', occurred_at is not null from ostinato_data.event"
+    )
+    assert told == [("capture.received", "capture", "RECEIVED", True)]
+    assert await vault.value("select count(*) from ostinato_data.job where kind = 'capture.verify'") == 1
 
 
 async def test_a_different_payload_is_409_with_the_body_of_the_contract(api: Api, vault: Vault) -> None:

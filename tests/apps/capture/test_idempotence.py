@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from dataclasses import fields, replace
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -55,6 +56,16 @@ async def test_tc_inv_06_a_an_identical_replay_is_idempotent(vault: Vault) -> No
     assert (first.replayed, again.replayed) == (False, True)
     assert again.capture_event_id == first.capture_event_id
     assert await count(vault) == 1
+
+
+async def test_a_transaction_answers_a_replay_however_late_and_whatever_was_read(vault: Vault) -> None:
+    first = await vault.receive(ocr=Ocr("premier"))
+    wanted = await vault.wanted(SEED, Ocr("second"))
+    late = replace(wanted, device=replace(wanted.device, timestamp=wanted.device.timestamp - timedelta(hours=1)))
+    again = await service.receive(lambda: vault.transaction(USER, TENANT), USER, late)
+
+    assert (again.capture_event_id, again.replayed) == (first.capture_event_id, True)
+    assert await vault.value("select ocr_text from vault_secure.capture_events") == "premier"
 
 
 async def test_tc_inv_06_b_a_divergent_payload_is_a_conflict(vault: Vault) -> None:

@@ -16,11 +16,13 @@ import obstore
 import psycopg
 import pytest
 
+from ostinato._core.db.call import call
 from ostinato.apps.capture import APP, keyring, objects, rules, sigv4, uploads
 from ostinato.apps.capture.device import Kek, Prepared
 from ostinato.apps.capture.objects import S3, ObjectMissing, StoreUnavailable
 from ostinato.apps.capture.sandbox import KEK_ID, CaptureWorld
 from ostinato.apps.capture.settings import CaptureSettings
+from ostinato.errors import InvalidInput
 from ostinato.lab.sandbox.running import Running
 from tests.apps.capture.conftest import EMPTY, Api
 from tests.apps.capture.test_jobs import put
@@ -340,6 +342,21 @@ async def test_a_notice_reaches_no_other_tenant_bucket_or_event(vault: Vault, ap
     assert refused.status_code == 403, "a user is no store"
     anybody = await api.http.post("/documents/capture-events", json=notice(key))
     assert anybody.status_code == 401
+
+
+async def test_a_tenants_session_announces_nothing_for_another(vault: Vault) -> None:
+    """It runs with the rights of its owner, and a setting says whose the session is."""
+    prepared = captured(CONTENT)
+    await vault.receive(prepared.fields)
+
+    with pytest.raises(InvalidInput, match="tenant of the transaction"):
+        async with vault.transaction(tenant="globex") as conn:
+            await call(
+                conn, "vault_secure.announce_uploads", tenant_id="acme", capture_id=None,
+                object_keys=[prepared.fields.upload_object_key],
+            )  # fmt: skip
+
+    assert await vault.value("select announced from vault_secure.capture_events") == 0
 
 
 def test_the_ladder_is_that_of_the_document() -> None:

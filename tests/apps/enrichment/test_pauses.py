@@ -176,7 +176,12 @@ async def test_who_sleeps_is_woken_when_a_probe_was_answered(place: Place) -> No
         for siren in OURS:
             await place.asleep(siren)
         wakes = [at for _, at in await place.lab.rows(ASLEEP)]
-        await pass_seconds(place, 60)
+        # The time of the first one only: the others sleep on, unless they are woken with the end of the pause.
+        now = await place.lab.engine.clock.freeze(wakes[0] + timedelta(seconds=1))
+        await place.lab.until(
+            "select paused_until is null from enrichment.source where source_api = 'API_ENTREPRISE_RCS'"
+        )
+        assert [at for _, at in await place.lab.rows(ASLEEP) if at > now] == []
         for siren in OURS:
             await place.ended(siren)
 

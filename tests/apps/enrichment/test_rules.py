@@ -26,7 +26,6 @@ from ostinato.apps.enrichment.rules import (
     next_pause,
     opens_again,
     stable_checksum,
-    stale_fields,
 )
 from ostinato.apps.enrichment.sandbox.companies import invented
 from ostinato.apps.enrichment.sandbox.inpi import record
@@ -408,12 +407,6 @@ def test_the_idempotency_key_has_a_bucket() -> None:
 def test_a_refresh_by_hand_has_a_minute_behind_it() -> None:
     assert cooldown_left(None, NOW, 60) == 0
     assert cooldown_left(NOW - timedelta(seconds=20), NOW, 60) == 40
-
-
-def test_active_status_is_stale_after_a_week() -> None:
-    observed = dict.fromkeys(("active_status", "city"), NOW - timedelta(days=8))
-
-    assert stale_fields(observed, NOW) == ["active_status"]
 
 
 def test_a_checksum_does_not_change_with_what_is_volatile() -> None:

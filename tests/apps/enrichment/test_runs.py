@@ -162,6 +162,7 @@ async def test_the_lines_of_the_api_have_the_thirteen_fields_too(place: Place) -
         ("nobodys", None),
         (None, None),
     ]
+    assert [line["error_code"] for line in ours[-2:]] == ["NOT_FOUND", "INVALID_SIREN_FORMAT"]
 
 
 async def test_a_run_that_ends_within_1200_ms_is_201(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -518,7 +519,7 @@ async def test_the_document_names_both_error_bodies(place: Place) -> None:
     told = paths["/v1/requests"]["post"]["responses"]
     for status in ("400", "422"):
         content = told[status]["content"]
-        assert content["application/json"]["schema"]["$ref"].endswith("/ErrorBody")
+        assert content["application/json"]["schema"]["$ref"].endswith("/EnrichmentErrorBody")
         assert content["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
     assert set(told["409"]["content"]) == {"application/json"}
 

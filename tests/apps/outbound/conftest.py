@@ -287,3 +287,21 @@ async def set_clock(engine: Engine, at: datetime) -> None:
     """Move the engine's clock to an instant, forward or back."""
     now = await engine.clock.now()
     await call(engine.admin, "move_test_clock", by=at - now)
+
+
+def sent_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What this process sends to a database from now on: the text of statements, and `begin` of transactions."""
+    sent: list[str] = []
+    execute, enter = psycopg.AsyncCursor.execute, psycopg.AsyncTransaction.__aenter__
+
+    async def noted(cursor: Any, query: Any, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as psycopg
+        sent.append(query.decode() if isinstance(query, bytes) else str(query))
+        return await execute(cursor, query, *args, **options)
+
+    async def begun(transaction: Any) -> Any:  # noqa: ANN401 - as psycopg
+        sent.append("begin")
+        return await enter(transaction)
+
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", noted)
+    monkeypatch.setattr(psycopg.AsyncTransaction, "__aenter__", begun)
+    return sent

@@ -183,23 +183,34 @@ async def test_an_organisation_reminds_on_its_own_days_and_open_contributions_fo
 
 
 @pytest.mark.parametrize(
-    ("channel", "rate", "turns", "lanes"),
+    ("channel", "rate", "turns"),
     [
-        (Channel.WHATSAPP, None, False, 1),
-        (Channel.WHATSAPP, 80, False, 1),
-        (Channel.WHATSAPP, 1000, False, 12),
-        (Channel.SMS, 1, True, 1),
-        (Channel.EMAIL, 39, False, 1),
+        (Channel.WHATSAPP, None, False),
+        (Channel.WHATSAPP, 80, False),
+        (Channel.WHATSAPP, 1000, False),
+        (Channel.SMS, 1, True),
+        (Channel.EMAIL, 39, False),
     ],
 )
-def test_a_sender_is_slower_by_turns_and_faster_by_lanes(
+def test_a_sender_that_is_slower_than_its_channel_takes_turns(
     channel: Channel,
     rate: float | None,
     turns: bool,  # noqa: FBT001 - which
-    lanes: int,
 ) -> None:
     assert rules.takes_turns(channel, rate) is turns
-    assert rules.lanes(channel, rate) == lanes
+
+
+async def test_a_sender_that_is_faster_than_its_channel_has_lanes(world: World) -> None:
+    given = [(None, 80), (80, 80), (1000, 80), (1, 10), (39, 20)]
+    found = [await world.rows("select outbound.lanes(%s, %s)", rate, channel) for rate, channel in given]
+    assert [row[0] for (row,) in found] == [1, 1, 12, 1, 1]
+
+    await sender_of(world, "WHATSAPP", rate=1000)
+    await world.consent()
+    for _ in range(4):
+        await world.message()
+    keys = await world.rows("select limit_key from ostinato_data.job where kind = 'outbound.send'")
+    assert all("#" in key for (key,) in keys)
 
 
 async def test_a_slow_sender_sends_one_after_the_other(world: World) -> None:
@@ -219,6 +230,30 @@ async def test_a_slow_sender_sends_one_after_the_other(world: World) -> None:
     assert [datetime.fromisoformat(each) - NOON for each in waits] == [timedelta(seconds=10), timedelta(seconds=20)]
     await world.work(move_clock=True)
     assert len(world.providers.sent) == 3
+    await world.rows("select ostinato.set_test_clock(null, interval '0')")
+
+
+@pytest.mark.parametrize(("rate", "waits"), [(0.5, [2, 4, 6]), (0.01, [100, 200, 300]), (None, [])])
+async def test_what_waits_for_its_turn_is_planned_anew_when_the_rate_changes(
+    world: World, rate: float | None, waits: list[float]
+) -> None:
+    await world.rows("select ostinato.set_test_clock(%s, interval '0')", NOON)
+    await sender_of(world, "WHATSAPP", rate=0.05)
+    made = []
+    for number in range(4):
+        to = f"+3363998{6000 + number}"
+        await world.consent(to, subjectId=to)
+        made.append(await world.message(to, subjectId=to))
+    await world.work()
+    before = [await world.show(each) for each in made]
+
+    await sender_of(world, "WHATSAPP", rate=rate)
+    await world.work()
+    shown = [await world.show(each) for each in made]
+
+    assert sum(each["waitsFor"] == "SENDER_RATE" for each in before) == 3
+    left = sorted(datetime.fromisoformat(each["nextRetryAt"]) - NOON for each in shown if each["status"] == "QUEUED")
+    assert left == [timedelta(seconds=each) for each in waits]
     await world.rows("select ostinato.set_test_clock(null, interval '0')")
 
 

@@ -176,3 +176,34 @@ async def test_a_crash_between_the_batches_of_a_callback_loses_nothing_and_appli
     assert await world.value(told) == 250
     ((status,),) = await world.rows("select status from outbound.consent")
     assert status == "REVOKED"
+
+
+@pytest.mark.proof
+async def test_workers_that_die_in_the_middle_of_batches_ask_nobody_twice(world: World, tmp_path: Path) -> None:
+    names = {
+        name.removeprefix("OSTINATO_").lower(): value
+        for name, value in os.environ.items()
+        if name.startswith("OSTINATO_OUTBOUND_")
+    }
+    patient: dict[str, object] = {"outbound_timeout_seconds": 60, "outbound_unknown_hold_seconds": 20}
+    quick: dict[str, object] = {"beat_seconds": 0.25, "expiry_seconds": 1.0, "poll_seconds": 0.2}
+    made = []
+    for number in range(60):
+        to = f"+3363998{7000 + number}"
+        await world.consent(to, subjectId=to)
+        made.append(await world.message(to, subjectId=to))
+
+    async def ended() -> bool:
+        return bool(
+            await world.value("select count(*) = %s from outbound.message where sent_at is not null", len(made))
+        )
+
+    with Crew("ostinato.apps.outbound:APP", world.engine.database.url, tmp_path, names | patient | quick) as crew:
+        for asked in (5, 25):
+            hand = crew.start()
+            await until_async(lambda least=asked: len(world.providers.asked) >= least)  # type: ignore[misc]
+            hand.kill()
+        crew.start()
+        await until_async(ended)
+
+    assert list(world.providers.asked.values()) == [1] * len(made)

@@ -27,7 +27,7 @@ from ostinato.apps.outbound.send import callbacks
 from ostinato.apps.outbound.send.callbacks import BATCH
 from ostinato.errors import TooManyRequests
 from tests.api.live import serving
-from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World
+from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, sent_statements
 from tests.proxy import Fault, between
 from tests.waiting import until_async
 
@@ -408,3 +408,20 @@ def test_lines_are_ordered_the_same_way_however_often_they_are_read() -> None:
     assert callbacks.ordered(given) == [
         word(1), word(2), status(1, "failed"), status(1, "delivered"), status(2, "read"), status(2, "sent"), complaint
     ]  # fmt: skip
+
+
+async def test_a_callback_is_stored_in_one_round_trip(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = {"id": "wamid.1", "status": "delivered", "timestamp": "1781510400"}
+    posted = world.cloud.signed(PHONE_NUMBER_ID, {"statuses": [line]})
+    sent = sent_statements(monkeypatch)
+
+    answer = await world.http.post(HOOK, content=posted.body, headers=dict(posted.headers))
+
+    assert answer.status_code == 200
+    ours = [text for text in sent if "outbound" in text or text == "begin"]
+    assert len(ours) == 1
+    assert "add_callback" in ours[0]
+    (correlation,) = await world.rows(
+        "select correlation_id from ostinato_data.job where kind = 'outbound.take_callback'"
+    )
+    assert correlation == (answer.headers["x-correlation-id"],)

@@ -1,5 +1,6 @@
 """What a mail looks like and carries, and what services report of it in forms of their own."""
 
+import asyncio
 import base64
 import email
 import email.policy
@@ -8,6 +9,7 @@ import hmac
 import json
 import re
 import ssl
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,8 @@ import pytest
 
 from ostinato.apps.outbound.providers import reports
 from ostinato.apps.outbound.providers.lines import ComplaintLine, StatusLine
-from ostinato.apps.outbound.providers.protocol import NotSent, Posted
-from ostinato.apps.outbound.providers.wire import Wire, unpooled
+from ostinato.apps.outbound.providers.protocol import Lost, NotSent, Posted
+from ostinato.apps.outbound.providers.wire import Wire, pooled
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.tokens import bounce_token, mailbox_token, read_mailbox_token
 from ostinato.errors import BodyTooLarge, SettingsError
@@ -137,6 +139,7 @@ POSTMARK = {"MessageID": "p-1", "Metadata": {"ostinato": str(MESSAGE)}}
         (POSTMARK | {"RecordType": "Bounce", "Type": "SoftBounce"}, "failed", "4.0.0"),
         (POSTMARK | {"RecordType": "Delivery"}, "delivered", ""),
         (POSTMARK | {"RecordType": "SpamComplaint"}, "complaint", ""),
+        (POSTMARK | {"RecordType": "Bounce", "Type": "Unsubscribe"}, "complaint", ""),
         (
             {
                 "event-data": MAILGUN
@@ -170,6 +173,8 @@ def test_services_report_in_their_own_forms(document: dict[str, Any], told: str,
         {"event-data": MAILGUN | {"event": "failed", "severity": "temporary"}},
         {"event-data": "?"},
         {"RecordType": "Open"},
+        POSTMARK | {"RecordType": "Bounce", "Type": "AutoResponder"},
+        POSTMARK | {"RecordType": "Bounce", "Type": "AddressChange"},
         {"notificationType": "Bounce", "mail": 7, "bounce": []} | {"notificationType": "Sent"},
         {"Type": "Notification", "Message": "[" * 5000},
         {"Type": "SubscriptionConfirmation", "SubscribeURL": "https://example.test"},
@@ -177,6 +182,28 @@ def test_services_report_in_their_own_forms(document: dict[str, Any], told: str,
 )
 def test_what_says_nothing_of_a_mail_is_counted_not_raised(document: dict[str, Any]) -> None:
     assert reports.read(Posted("", json.dumps(document).encode()), OutboundSettings()) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "told", "code"),
+    [
+        ("failed", "5.1.1", "failed", "5.1.1"),
+        ("failed", "4.4.7 (delivery time expired)", "failed", "4.4.7"),
+        ("failed", "?", "failed", "5.0.0"),
+        ("delivered", "2.1.5", "delivered", ""),
+        ("relayed", "2.1.9", "sent", ""),
+        ("delayed", "4.4.1", None, ""),
+    ],
+)
+def test_a_report_of_a_mail_server_is_read(action: str, status: str, told: str | None, code: str) -> None:
+    head = b"Content-Type: multipart/report; report-type=delivery-status; boundary=b\n\n"
+    block = f"Original-Envelope-Id: {MESSAGE}\n\nFinal-Recipient: rfc822; {TO}\nAction: {action}\nStatus: {status}\n\n"
+    body = head + f"--b\nContent-Type: message/delivery-status\n\n{block}--b--\n".encode()
+
+    found, _ = reports.read(Posted("", body, received_at=datetime(2026, 6, 1, tzinfo=UTC)), OutboundSettings())
+
+    lines = [(line.message_id, line.reported, line.error_code) for line in found if isinstance(line, StatusLine)]
+    assert lines == ([] if told is None else [(MESSAGE, told, code)])
 
 
 async def test_a_bounce_of_a_service_comes_with_a_password_and_ends_the_message(world: World) -> None:
@@ -197,6 +224,23 @@ async def test_a_bounce_of_a_service_comes_with_a_password_and_ends_the_message(
     assert (shown["status"], shown["errorCode"]) == ("FAILED", "5.1.1")
 
 
+async def test_where_a_subscription_of_sns_is_confirmed_is_shown_and_not_followed(world: World) -> None:
+    """Only who subscribed may confirm; the address comes here and nowhere else, and the bytes of a callback go."""
+    at = "https://sns.eu-west-3.amazonaws.com/?Action=ConfirmSubscription&Token=abc"
+    elsewhere = ("https://sns.eu-west-3.amazonaws.com.evil.test/", "http://sns.eu-west-3.amazonaws.com/", "")
+    for url in (at, *elsewhere):
+        document = {"Type": "SubscriptionConfirmation", "SubscribeURL": url}
+        headers = {"x-bounce-secret": SECRET}
+        assert (await world.http.post(HOOK, content=json.dumps(document), headers=headers)).status_code == 200
+    await world.work()
+
+    results = await world.rows(
+        "select result from ostinato_data.outcome where result::text like '%%ignored%%' order by job_id"
+    )
+
+    assert [row[0].get("confirm") for row in results] == [at, None, None, None]
+
+
 def test_mailgun_signs_its_own_webhooks() -> None:
     settings = OutboundSettings(mailgun_signing_key="key")
     signed = hmac.new(b"key", b"1700000000abc", hashlib.sha256).hexdigest()
@@ -214,12 +258,36 @@ def test_mailgun_signs_its_own_webhooks() -> None:
 
 async def test_providers_are_reached_through_the_proxy_that_is_set() -> None:
     asked: list[bytes] = []
-    async with listening(answering(asked)) as port, unpooled(f"http://127.0.0.1:{port}") as http:
+    async with listening(answering(asked)) as port, pooled(f"http://127.0.0.1:{port}") as http:
         wire = Wire(http, OutboundSettings(), datetime.now(UTC))
         answer = await wire.post("http://graph.example.test/v1/messages", json={})
 
     assert not isinstance(answer, NotSent)
     assert asked[0].startswith(b"POST http://graph.example.test/v1/messages HTTP/1.1")
+
+
+async def test_the_connection_to_a_provider_is_kept_for_the_next_message() -> None:
+    connections, closed = 0, asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        with suppress(asyncio.IncompleteReadError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                await reader.readexactly(2)
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+        writer.close()
+        closed.set()
+
+    async with listening(serve) as port, pooled() as http:
+        wire = Wire(http, OutboundSettings(), datetime.now(UTC))
+        for _ in range(3):
+            answer = await wire.post(f"http://127.0.0.1:{port}/", content=b"{}")
+            assert not isinstance(answer, NotSent | Lost)
+        await http.aclose()
+        await closed.wait()
+
+    assert connections == 1
 
 
 async def test_a_private_authority_is_trusted_if_its_certificates_are_named(tmp_path: Path) -> None:
@@ -229,13 +297,24 @@ async def test_a_private_authority_is_trusted_if_its_certificates_are_named(tmp_
     outcomes = []
     async with listening(answering([]), context) as port:
         for ca in ("", str(ca_file)):
-            async with unpooled(ca_file=ca) as http:
+            async with pooled(ca_file=ca) as http:
                 wire = Wire(http, OutboundSettings(), datetime.now(UTC))
                 outcomes.append(isinstance(await wire.post(f"https://127.0.0.1:{port}/"), NotSent))
 
     assert outcomes == [True, False]
-    with pytest.raises(SettingsError, match="ca_file"):
-        OutboundSettings(ca_file=str(tmp_path / "none.pem"))
+
+
+def test_a_proxy_and_certificates_that_could_not_be_used_are_refused_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("no certificate")
+
+    for name in ("none.pem", "empty.pem"):
+        with pytest.raises(SettingsError, match="ca_file"):
+            OutboundSettings(ca_file=str(tmp_path / name))
+    for url in ("proxy:3128", "http://", "http://me:secret@proxy:x", "http://proxy :3128"):
+        with pytest.raises(SettingsError, match="proxy_url") as refused:
+            OutboundSettings(proxy_url=url)
+        assert "secret" not in str(refused.value)
+    assert OutboundSettings(proxy_url="http://me:secret@proxy:3128").proxy_url
 
 
 def test_mail_that_is_made_to_be_slow_is_counted_not_read() -> None:

@@ -1,7 +1,8 @@
 """Messages over HTTP: accepted once, refused by policy, shown, retried (rules 1.1, 4.1, 6.1)."""
 
 import asyncio
-from datetime import UTC, datetime
+import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -9,10 +10,21 @@ import pytest
 
 from ostinato._core.base.errors import OstinatoError
 from ostinato._core.engine import machines
+from ostinato.apps.outbound.accept import service
+from ostinato.apps.outbound.accept.service import Accepted
 from ostinato.apps.outbound.machine import CONSENT, MESSAGE
-from tests.apps.outbound.conftest import World, set_clock
+from ostinato.apps.outbound.model import Channel, NewMessage
+from ostinato.apps.outbound.settings import OutboundSettings
+from tests.apps.outbound.conftest import NOON, World, sent_statements, set_clock
+from tests.waiting import until_async
 
 TO = "+33639980001"
+WELCOME = {
+    "category": "UTILITY",
+    "providerName": "welcome",
+    "body": "Bonjour {{name}}",
+    "variables": [{"name": "name"}],
+}
 
 
 async def test_without_consent_it_is_refused_and_audited(world: World) -> None:
@@ -37,6 +49,77 @@ async def test_any_other_status_than_granted_refuses(world: World) -> None:
         refused = await world.message(status=422, subjectId=status)
 
         assert refused["code"] == "consent_required"
+
+
+@pytest.mark.parametrize(
+    ("changes", "suppressed", "refusal"),
+    [
+        (None, False, "CONSENT_MISSING"),
+        (None, True, "CONSENT_MISSING"),
+        ({}, False, None),
+        ({}, True, "CONSENT_SUPPRESSED"),
+        ({"status": "PENDING"}, False, "CONSENT_MISSING"),
+        ({"status": "DENIED"}, False, "CONSENT_DENIED"),
+        ({"status": "REVOKED"}, False, "CONSENT_REVOKED"),
+        ({"status": "EXPIRED"}, False, "CONSENT_EXPIRED"),
+        ({"expires_at": NOON.isoformat()}, False, "CONSENT_EXPIRED"),
+        ({"expires_at": (NOON + timedelta(days=1)).isoformat()}, False, None),
+        ({"address": "+33639980002"}, False, "CONSENT_OTHER_ADDRESS"),
+        ({"channel": "EMAIL", "address": TO.upper()}, False, None),
+    ],
+)
+async def test_nothing_goes_without_a_granted_consent(
+    world: World,
+    changes: dict[str, str] | None,
+    suppressed: bool,  # noqa: FBT001 - whether somebody opted out
+    refusal: str | None,
+) -> None:
+    given = {"status": "GRANTED", "channel": "WHATSAPP", "address": TO, **(changes or {})}
+    await set_clock(world.engine, NOON)
+    consent = None if changes is None else json.dumps(given)
+
+    found = await world.value(
+        "select outbound.consent_refusal(jsonb_populate_record(null::outbound.consent, %s::jsonb), %s, %s)",
+        consent,
+        TO,
+        suppressed,
+    )
+
+    assert found == refusal
+
+
+async def test_what_the_api_remembers_is_not_what_it_accepts_by(world: World) -> None:
+    """What an organisation and its templates are is checked in the statement that writes."""
+    await world.consent()
+    await world.message()
+    await world.call("PUT", "/templates/welcome/fr", json={**WELCOME, "category": "MARKETING"})
+    refused = await world.message(status=422)
+    assert refused["values"]["purpose"] == "MARKETING"
+    await world.call("PUT", "/templates/welcome/fr", json=WELCOME)
+    await world.message()
+    await world.rows("update outbound.template set is_active = false")
+    assert (await world.message(status=422))["code"] == "template_refused"
+    await world.rows("update outbound.template set is_active = true")
+    await world.rows("update outbound.template set language = 'en'")
+    assert (await world.message(status=422))["code"] == "template_refused"
+    await world.rows("insert into outbound.organisation (tenant_id, language) values ('acme', 'en')")
+    await world.message()
+    await world.rows("update outbound.organisation set region = 'DE'")
+    await world.message("0639980001", status=422)
+    await world.rows("update outbound.organisation set region = 'FR'")
+    await world.message("0639980001")
+
+
+async def test_a_message_is_accepted_in_one_round_trip(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.consent()
+    await world.message()
+    sent = sent_statements(monkeypatch)
+
+    await world.message()
+
+    ours = [text for text in sent if "outbound" in text or text == "begin"]
+    assert len(ours) == 1
+    assert "accept_messages_as" in ours[0]
 
 
 async def test_consent_is_for_a_channel_a_purpose_and_an_address(world: World) -> None:
@@ -113,11 +196,13 @@ async def test_a_tenant_starts_the_sending_of_its_own_messages_only(world: World
 async def test_audit_events_have_the_real_time_wherever_the_clock_stands(world: World) -> None:
     await set_clock(world.engine, datetime(2031, 3, 3, 12, tzinfo=UTC))
     await world.consent()
+    await world.message()
 
     late = await world.value("select count(*) from outbound.audit_event where at > clock_timestamp()")
 
     assert late == 0
-    assert await world.value("select count(*) from outbound.audit_event") > 0
+    of_messages = await world.rows("select distinct message_id is null from outbound.audit_event order by 1")
+    assert of_messages == [(False,), (True,)]
 
 
 async def test_the_same_key_is_the_same_message(world: World) -> None:
@@ -193,6 +278,109 @@ async def test_times_of_a_consent_have_a_zone_and_are_not_yet_to_come(world: Wor
     ):
         body = given | {"proof": {"a": 1}} | wrong
         await world.call("PUT", "/consents", status=422, json=body)
+
+
+async def test_a_key_that_another_transaction_just_takes_is_its_message(world: World) -> None:
+    await world.consent()
+    await world.message()
+    new = NewMessage("one", "s-1", Channel.WHATSAPP, TO, "welcome", {"name": "Camille"}, dossier_id="D-1")
+    async with world.engine.client.for_tenant("acme").transaction() as conn:
+        first = await service.accept(conn, "acme", "tests", new, world.settings.section(OutboundSettings))
+        second = asyncio.create_task(world.message(key="one", status=200))
+        waits = (
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%accept_messages_as%'"
+        )
+        await until_async(lambda: _is_one(world, waits))
+
+    assert isinstance(first, Accepted)
+    assert (await second)["id"] == str(first.id)
+
+
+async def _is_one(world: World, statement: str) -> bool:
+    return bool(await world.value(statement))
+
+
+def item(key: str, **more: object) -> dict[str, Any]:
+    plain = {"channel": "WHATSAPP", "to": TO, "subjectId": "s-1", "dossierId": "D-1", "templateCode": "welcome"}
+    return {"idempotencyKey": key, "variables": {"name": "Camille"}, **plain, **more}
+
+
+async def test_each_message_of_a_batch_has_its_own_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.consent()
+    before = await world.message(key="before")
+    asked = [
+        item("a"),
+        item("before"),
+        item("c", subjectId="stranger"),
+        item("d", templateCode="none"),
+        item("a"),
+        item("a", dossierId="D-2"),
+        item("g", to="12"),
+        item("h", senderId=2**40),
+        item("i", templateCode=None, variables={}, text="Bonjour"),
+        item("j", sendAt="2999-01-01T00:00:00Z"),
+    ]
+    sent = sent_statements(monkeypatch)
+
+    answer = await world.call("POST", "/messages/batch", json={"messages": asked})
+
+    ours = [text for text in sent if "outbound" in text or text == "begin"]
+    assert len(ours) <= 2  # one if all of it is remembered
+    items = answer["items"]
+    assert [each["status"] for each in items] == [201, 200, 422, 422, 200, 409, 422, 422, 422, 422]
+    assert items[1]["id"] == before["id"]
+    assert items[4]["id"] == items[0]["id"]
+    codes = [each["problem"] and each["problem"]["code"] for each in items]
+    assert codes[2:4] == ["consent_required", "template_refused"]
+    assert codes[5:9] == ["idempotency_conflict", "invalid_input", "invalid_input", "window_closed"]
+    assert items[5]["problem"]["values"]["fields"] == ["dossier_id"]
+    assert items[9]["problem"]["values"] == {"field": "sendAt"}
+    actions = [each["action"] for each in await world.call("GET", "/audit")]
+    assert actions.count("NOTIFICATION_CREATED") == 2
+    assert actions.count("BLOCKED_BY_POLICY") == 1
+
+
+async def test_a_batch_again_is_the_same_messages_and_all_of_it_goes_out(world: World) -> None:
+    await world.consent()
+    await world.rows("update outbound.sender set rate = 8000")
+    asked = {"messages": [item(f"k-{n}") for n in range(40)]}
+
+    first = await world.call("POST", "/messages/batch", json=asked)
+    again = await world.call("POST", "/messages/batch", json=asked)
+    await world.work()
+
+    assert {each["status"] for each in first["items"]} == {201}
+    assert {each["status"] for each in again["items"]} == {200}
+    assert [each["id"] for each in again["items"]] == [each["id"] for each in first["items"]]
+    assert await world.value("select count(*) from outbound.message where sent_at is not null") == 40
+    events = await world.value(
+        "select count(*) from ostinato_data.event where type = 'outbound.message_status'"
+        " and payload->>'status' = 'QUEUED'"
+    )
+    assert events == 40
+
+
+async def test_a_key_that_is_refused_is_refused_each_time_it_stands_in_a_batch(world: World) -> None:
+    asked = {"messages": [item("same") | {"to": "0"}, item("same") | {"to": "0"}, item("same")]}
+
+    answer = await world.call("POST", "/messages/batch", json=asked)
+
+    assert [each["status"] for each in answer["items"]] == [422, 422, 422]
+    assert [each["problem"]["code"] for each in answer["items"]] == ["invalid_input"] * 3
+    assert await world.value("select count(*) from outbound.message") == 0
+
+
+async def test_a_number_is_no_time(world: World) -> None:
+    asked = item("a") | {"sendAt": 0}
+
+    await world.call("POST", "/messages/batch", status=422, json={"messages": [asked]})
+
+
+async def test_a_batch_has_a_limit_and_its_keys_are_required(world: World) -> None:
+    await world.call("POST", "/messages/batch", status=422, json={"messages": []})
+    await world.call("POST", "/messages/batch", status=422, json={"messages": [item(f"k-{n}") for n in range(501)]})
+    without = {name: value for name, value in item("a").items() if name != "idempotencyKey"}
+    await world.call("POST", "/messages/batch", status=422, json={"messages": [without]})
 
 
 async def test_many_at_once_with_one_key_make_one_message(world: World) -> None:

@@ -25,8 +25,6 @@ from ostinato.apps.outbound.model import (
     AttemptStatus,
     Category,
     Channel,
-    Consent,
-    ConsentStatus,
     Organisation,
     Purpose,
     Status,
@@ -170,34 +168,6 @@ def test_a_closed_window_is_a_template_or_the_end() -> None:
 
     assert other == rules.Convert()
     assert none == rules.Fail(dead=False, reason="window closed")
-
-
-def consent(**more: object) -> Consent:
-    plain = Consent(uuid4(), "s", Channel.WHATSAPP, Purpose.TRANSACTIONAL, ConsentStatus.GRANTED, TO)
-    return replace(plain, **more)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("given", "refusal"),
-    [
-        (None, "CONSENT_MISSING"),
-        (consent(), None),
-        (consent(status=ConsentStatus.PENDING), "CONSENT_MISSING"),
-        (consent(status=ConsentStatus.DENIED), "CONSENT_DENIED"),
-        (consent(status=ConsentStatus.REVOKED), "CONSENT_REVOKED"),
-        (consent(status=ConsentStatus.EXPIRED), "CONSENT_EXPIRED"),
-        (consent(expires_at=NOW), "CONSENT_EXPIRED"),
-        (consent(expires_at=NOW + timedelta(seconds=1)), None),
-        (consent(address="+33639980002"), "CONSENT_OTHER_ADDRESS"),
-    ],
-)
-def test_nothing_goes_without_a_granted_consent(given: Consent | None, refusal: str | None) -> None:
-    assert rules.consent_refusal(given, TO, NOW) == refusal
-
-
-def test_who_opted_out_is_not_written_to_whatever_was_granted() -> None:
-    assert rules.consent_refusal(consent(), TO, NOW, suppressed=True) == "CONSENT_SUPPRESSED"
-    assert rules.consent_refusal(None, TO, NOW, suppressed=True) == "CONSENT_MISSING"
 
 
 def test_an_answer_needs_a_question_from_there_within_the_hour() -> None:

@@ -10,6 +10,8 @@ from uuid import UUID
 
 import pytest
 
+from ostinato.apps.outbound import rules
+from ostinato.apps.outbound.model import Channel, folded
 from ostinato.apps.outbound.providers.standin import Inbound
 from ostinato.apps.outbound.tokens import unsubscribe_token
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
@@ -49,6 +51,16 @@ async def test_a_grant_that_is_older_than_the_last_refusal_changes_nothing(
     await world.message(TO, status=422, subjectId="the same person")
     (shown,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
     assert shown["events"][-1]["newStatus"] == "REVOKED"
+
+
+def test_a_grant_of_the_instant_of_a_refusal_changes_nothing() -> None:
+    assert [rules.is_stale(NOON + timedelta(seconds=each), NOON) for each in (-1, 0, 1)] == [True, True, False]
+    assert not rules.is_stale(NOON, None)
+
+
+def test_a_mail_address_is_folded_by_case_and_unicode() -> None:
+    assert folded(Channel.EMAIL, "\uff21na.B@Example.test") == folded(Channel.EMAIL, "ana.b@example.test")
+    assert folded(Channel.SMS, "ATLAS") == "ATLAS"
 
 
 async def test_a_refusal_by_the_api_outlives_an_import_and_ends_with_the_persons_own_word(world: World) -> None:

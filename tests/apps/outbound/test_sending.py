@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ostinato.apps.outbound import rules, store
+from ostinato.apps.outbound import rules
 from ostinato.apps.outbound.jobs import prune
 from ostinato.apps.outbound.policy import Kind
 from ostinato.apps.outbound.providers.standin import Inbound
 from ostinato.apps.outbound.providers.whatsapp import WHATSAPP
-from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
+from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, sent_statements, set_clock
 from tests.waiting import until_async
 
 TO = "+33639981234"
@@ -376,14 +376,14 @@ async def test_one_person_gets_a_burst_of_45_and_then_one_in_six_seconds(world: 
     await world.consent(TO)
     sender = await world.value("select id from outbound.sender where channel = 'WHATSAPP'")
     await world.engine.clock.freeze()
-    pair: dict[str, Any] = {"tenant_id": "acme", "sender_id": sender, "address": TO}
-    pair |= {"burst": float(rules.PAIR_BURST), "seconds": rules.PAIR_SECONDS}
+    pair = ("acme", sender, TO, float(rules.PAIR_BURST), rules.PAIR_SECONDS)
 
     async def take(times: int) -> int:
         found = 0
         for _ in range(times):
             async with world.engine.client.transaction() as conn:
-                found += await store.first(conn, "take_token", **pair) is not None
+                taken = await conn.execute("select outbound.take_token(%s, %s, %s, %s, %s) is null", pair)
+                found += (await taken.fetchone() or (False,))[0]
         return found
 
     assert sum(await asyncio.gather(*(take(14) for _ in range(4)))) == 45
@@ -660,3 +660,62 @@ async def test_mail_is_deferred_refused_bounced_and_complained_about(world: Worl
         assert consent["status"] == "REVOKED"
     audit = await world.call("GET", "/audit", params={"action": "COMPLAINT"})
     assert len(audit) == 2
+
+
+async def _many(world: World, count: int) -> list[dict[str, Any]]:
+    """Messages to as many people, asked for one by one."""
+    made = []
+    for number in range(count):
+        to = f"+3363998{6000 + number}"
+        await world.consent(to, subjectId=to)
+        made.append(await world.message(to, subjectId=to, dossierId=f"D-{number}"))
+    return made
+
+
+async def test_messages_that_go_together_are_begun_and_settled_in_sets(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await _many(world, 12)
+    sent = sent_statements(monkeypatch)
+
+    await world.work()
+
+    assert sum("consent_refusal" in text for text in sent) == 1
+    assert sum("begin_attempt" in text for text in sent) == 1
+    assert sum("settle_taken" in text for text in sent) < len(made), "answers that came together are written so"
+    assert {(await world.show(each))["status"] for each in made} <= {"SENT", "DELIVERED"}
+    assert list(world.providers.asked.values()) == [1] * 12
+    audit = await world.call("GET", "/audit", params={"limit": 200})
+    assert sum(each["action"] == "NOTIFICATION_SENDING" for each in audit) == 12
+    assert sum(each["action"] == "NOTIFICATION_SENT" for each in audit) == 12
+    told = await world.rows(
+        "select count(*) from ostinato_data.transition where event = 'send' group by correlation_id"
+    )
+    assert told == [(1,)] * 12, "each step is part of its own request"
+
+
+@pytest.mark.parametrize("when", ["before insert", "before update"])
+async def test_what_is_wrong_with_one_message_is_no_matter_of_those_beside_it(world: World, when: str) -> None:
+    made = await _many(world, 4)
+    await world.rows(
+        "create function outbound.refuse_one() returns trigger language plpgsql security definer as $$ begin"
+        " if exists (select from outbound.message where id = new.message_id and dossier_id = 'D-1')"
+        " then raise 'not this one'; end if; return new; end $$"
+    )
+    await world.rows(
+        f"create trigger refuse_one {when} on outbound.attempt for each row execute function outbound.refuse_one()"
+    )
+    try:
+        await world.work()
+    finally:
+        await world.rows("drop function outbound.refuse_one cascade")
+
+    shown = [await world.show(each) for each in made]
+    assert shown.pop(1)["status"] == ("QUEUED" if when == "before insert" else "SENDING")
+    assert {each["status"] for each in shown} <= {"SENT", "DELIVERED"}
+    assert set(world.providers.asked.values()) == {1}, "nobody is asked twice"
+    done = await world.value(
+        "select count(*) from ostinato_data.outcome o join ostinato_data.job j on j.id = o.job_id"
+        " where j.kind = 'outbound.send' and o.outcome = 'done'"
+    )
+    assert done == 3

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -12,9 +13,10 @@ from psycopg import AsyncConnection
 from ostinato._core.base.errors import Conflict
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine import machines
-from ostinato.apps.rounds import participation
+from ostinato.apps.rounds import participation, service
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.machine import ENTITY, ROUND
+from ostinato.apps.rounds.model import JobName
 from ostinato.apps.rounds.rules import round_instants
 from tests.apps.rounds.test_rules import PARIS, TABLE
 from tests.apps.rounds.town import TENANT, Town
@@ -226,3 +228,42 @@ async def test_the_rules_and_the_engine_have_the_same_instants_on_days_with_a_mo
     ]
 
     assert tuple(found) == round_instants(day, drop, PARIS)
+
+
+async def test_a_set_is_found_by_its_ids_where_the_server_has_no_statistics(town: Town) -> None:
+    await town.many(400)  # the table was truncated before: there are no statistics of it until it is analyzed
+    await town.create()
+    await town.at("2026-06-02T12:30:00Z")
+    due = [row[0] for row in await town.rows("select id from rounds.daily_rounds order by id limit 5")]
+    async with town.engine.client.transaction() as conn:
+        before = await _rows_read(conn)
+        assert len(await service.open_set(conn, due, random.Random(0), by="rounds.open", wait=False)) == len(due)
+        assert await _rows_read(conn) - before < 100
+    await town.open()
+    await town.at("2026-06-03T12:30:00Z")
+    async with town.engine.client.transaction() as conn:
+        before = await _rows_read(conn)
+        assert len(await service.close_set(conn, due, by="rounds.close", wait=False)) == len(due)
+        assert await _rows_read(conn) - before < 100
+
+
+async def test_rounds_whose_time_is_ahead_are_not_read_to_find_those_that_are_due(town: Town) -> None:
+    await town.many(400)
+    await town.create()
+    await town.rows("analyze rounds.daily_rounds")
+    async with town.engine.client.transaction() as conn:
+        before = await _rows_read(conn)
+        assert await service.page(conn, "to_open", None, 1000) == []
+        assert await service.soonest(conn, JobName.OPEN, timedelta(minutes=5)) is None
+        await conn.execute("select rounds.opening_lateness()")
+        assert await _rows_read(conn) - before < 100
+
+
+async def _rows_read(conn: AsyncConnection[Any]) -> int:
+    """How many rows of rounds this session has read, as far as it has not reported them."""
+    cursor = await conn.execute(
+        "select t.seq_tup_read + t.idx_tup_fetch from pg_stat_xact_user_tables t"
+        " where t.relid = 'rounds.daily_rounds'::regclass"
+    )
+    ((found,),) = await cursor.fetchall()
+    return int(found)

@@ -103,6 +103,21 @@ async def test_after_an_outage_of_days_todays_round_is_made_while_its_time_is_ah
     assert today not in await town.rounds(passed)
 
 
+async def test_two_rounds_that_are_made_at_once_have_different_prompts(town: Town) -> None:
+    """Today's and tomorrow's, after an outage: with two prompts each, no chance would do so for ten groups."""
+    groups = [await town.group(prompts=2) for _ in range(10)]
+    await town.at("2026-06-03T10:00:00Z")
+
+    await town.create()
+
+    chosen = await town.rows(
+        "select count(distinct source_prompt_id), count(*) from rounds.daily_rounds where group_id = any (%s)"
+        " group by group_id",
+        groups,
+    )
+    assert chosen == [(2, 2)] * 10
+
+
 async def test_a_group_that_was_made_before_an_outage_plays_on_the_day_of_the_restart(town: Town) -> None:
     """It has no round yet: it was made before today, which is what counts."""
     group = await town.group()

@@ -159,6 +159,27 @@ def test_which_pages_are_read(tmp_path: Path) -> None:
     assert (seen.pages, seen.unread, seen.stamped) == (4, [2, 3], [3])
 
 
+@pytest.mark.parametrize(
+    ("strips", "height", "is_read"), [(1, 30, False), (1, 200, True), (6, 45, True), (2, 30, False)]
+)
+def test_a_page_that_pictures_dominate_is_read_in_however_many_strips_they_come(
+    tmp_path: Path,
+    strips: int,
+    height: int,
+    is_read: bool,  # noqa: FBT001 - which
+) -> None:
+    """A letter with its logo is not; a scanner may cut a page into strips."""
+    page = FPDF(format="A4")
+    page.add_page()
+    for number in range(strips):
+        page.image(scans.render("un deux", dpi=30), x=0, y=number * height, w=210, h=height)
+    page.set_font("helvetica", size=9)
+    page.text(20, 290, "stamp")
+    (tmp_path / "a.pdf").write_bytes(bytes(page.output()))
+
+    assert bool(look(tmp_path / "a.pdf", lambda *_: None).unread) is is_read
+
+
 @pytest.mark.parametrize("ocr", ["tesseract" if HAS_TESSERACT else "rapid"], indirect=True)
 def test_what_acts_by_itself_is_not_in_the_final_pdf_even_if_it_was_in_the_raw_one(ocr: Desk, tmp_path: Path) -> None:
     scan = raw_pdf(tmp_path / "pages", scans.render("Bonjour à tous.", dpi=150))

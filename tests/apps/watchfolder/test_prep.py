@@ -216,11 +216,12 @@ def test_what_cannot_is_an_error_with_a_reason_and_the_service_lives_on(
         (lambda: zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), ".xlsx"),
         (lambda: zipped({"mimetype": b"application/vnd.oasis.opendocument.text", "t.png": picture("PNG")}), ".odt"),
         (lambda: zipped({"mimetype": b"application/epub+zip", "cover.jpg": picture("JPEG")}), ".epub"),
+        (lambda: zipped({"./mimetype": b"application/epub+zip", "./cover.jpg": picture("JPEG")}), ".epub"),
         (lambda: zipped({"META-INF/MANIFEST.MF": b"", "icon.png": picture("PNG")}), ".jar"),
         (lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), ".doc"),
         (lambda: b"{\\rtf1 x}", ".rtf"),
     ],
-    ids=["docx", "xlsx", "odt", "epub", "jar", "doc", "rtf"],
+    ids=["docx", "xlsx", "odt", "epub", "epub-dot", "jar", "doc", "rtf"],
 )
 def test_a_document_that_is_no_scan_is_refused_by_its_name(prep: Desk, make: Any, called: str) -> None:  # noqa: ANN401 - makes bytes
     ended = prep.done(make())

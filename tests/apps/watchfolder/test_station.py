@@ -24,6 +24,7 @@ from ostinato.apps.watchfolder import checkup, utils
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.apps.watchfolder.station import client, jobs, sandbox
 from ostinato.apps.watchfolder.station.jobs import Station
+from ostinato.apps.watchfolder.station.left import left_in
 from ostinato.apps.watchfolder.station.places import Outside, Places, address, token_of
 from ostinato.apps.watchfolder.station.records import Job, Plan
 from ostinato.apps.watchfolder.station.sandbox import Limits, level, missing
@@ -419,6 +420,16 @@ def test_a_process_opens_no_socket_not_even_one_with_a_path(rogue: Desk, shared_
     assert "no ring" in ring["error"]["message"]
 
 
+@no_seccomp
+@pytest.mark.parametrize(
+    ("how", "said"), [("clone", "Operation not permitted"), ("clone3", "Function not implemented")]
+)
+def test_a_process_begins_no_name_space_in_which_it_has_all_rights(rogue: Desk, how: str, said: str) -> None:
+    ended = rogue.done(f"namespace {how}".encode())
+
+    assert said in ended["error"]["message"]
+
+
 def test_a_process_gains_no_right_and_is_a_user_of_its_own(rogue: Desk) -> None:
     ended = rogue.done(b"who")
 
@@ -494,6 +505,18 @@ def _is_gone(process: Path) -> bool:
 
 
 @no_seccomp
+@pytest.mark.parametrize("left", ["[" * 200_000, '{"attempt": 1e999}', '["attempt"]', '{"attempt": {}}', "\udcff"])
+def test_what_a_process_wrote_in_the_place_of_its_job_keeps_no_service_from_starting(tmp_path: Path, left: str) -> None:
+    for number, text in enumerate((left, '{"attempt": 1, "jobKey": "b"}')):
+        folder = tmp_path / "work" / str(number)
+        folder.mkdir(parents=True)
+        (folder / "prep.job.json").write_text(text, "utf-8", "surrogateescape")
+
+    found = list(left_in(tmp_path / "work", plan()))
+
+    assert [job.folder.name for job in found] == ["1"]
+
+
 def test_what_a_process_started_ends_with_it(rogue: Desk) -> None:
     body = rogue.place(b"grandchild")
     rogue.submit(body)

@@ -25,7 +25,7 @@ from ostinato.apps.watchfolder.core import make_job_key
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
 from ostinato.apps.watchfolder.terminal import View
-from ostinato.apps.watchfolder.tick import context, duplicates
+from ostinato.apps.watchfolder.tick import context, duplicates, orchestrator
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
 from tests.apps.watchfolder.place import PROFILE, Place, Services
@@ -489,6 +489,63 @@ def test_no_service_has_more_jobs_at_once_than_it_may(
     assert len(place.in_flight) == 5
 
 
+def test_a_slot_that_comes_free_is_taken_in_the_same_tick(place: Place, services: Services) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
+    place.start(ocr_concurrency=1)
+    for name in "ab":
+        place.drop(f"{name}.pdf", name.encode())
+    place.tick(2)
+    stages = {meta["stage"]: job_key for job_key, meta in place.in_flight.items()}
+    assert set(stages) == {"OCR_RUNNING", "PREP_DONE"}
+    (place.folders.job(stages["OCR_RUNNING"]) / "final.pdf").write_bytes(b"read")
+    services.jobs["ocr", stages["OCR_RUNNING"]]["state"] = "DONE"
+
+    place.tick()
+
+    assert len(place.files(place.folders.out)) == 1
+    assert place.in_flight[stages["PREP_DONE"]]["stage"] == "OCR_RUNNING"
+
+
+def test_the_next_tick_comes_when_a_job_has_ended(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orchestrator, "BUSY_TICK_SECONDS", 3600.0)
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
+    place.drop("a.pdf", b"a")
+    options = replace(place.orchestrator.options, tick_s=3600.0)
+    watched, stop, ticks = Orchestrator(place.folders, options), threading.Event(), []
+
+    def ticked(_summary: Document) -> None:
+        ticks.append([meta["stage"] for meta in watched.in_flight.values()])
+        for job_key in watched.in_flight:
+            folder = place.folders.job(job_key)
+            (folder / "raw.pdf").write_bytes(b"a")
+            services.jobs["prep", job_key]["state"] = "DONE"
+            (folder / "prep.done.json").write_text("{}")
+        if not watched.in_flight:
+            stop.set()
+
+    watched.loop(stop, ticked)
+
+    assert ticks == [["PREP_RUNNING"], []]
+
+
+def test_a_job_that_ended_is_news_once(place: Place, services: Services) -> None:
+    """A service that is away, and left how a job ended, is no reason to tick without a pause."""
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
+    place.drop("a.pdf", b"a")
+    place.tick()
+    watched = place.orchestrator
+    assert not watched.has_news()
+
+    (place.folders.job(place.only_key()) / "prep.done.json").write_text("{}")
+
+    assert watched.has_news()
+    place.tick()
+    assert place.in_flight[place.only_key()]["stage"] == "PREP_RUNNING"
+    assert not watched.has_news()
+
+
 def paged(**pages: int) -> Callable[[str, Document], Document | None]:
     """PREP finds so many pages in each file; OCR never ends."""
 
@@ -592,6 +649,19 @@ def test_discard_removes_the_file_and_nothing_else(place: Place) -> None:
     assert place.files(place.folders.archive) == ["a.pdf"]
     assert place.files(place.folders.error) == place.files(place.folders.incoming) == []
     assert list(place.index["jobs"]) == [job_key]
+
+
+def test_a_decision_about_one_of_two_leaves_the_other_as_it_was(place: Place) -> None:
+    job_key = done_and_held(place, "b.pdf", "c.pdf")
+    first, second = (name for name in place.files(place.folders.hold) if name != "status.json")
+    place.decide(job_key, "DISCARD", files=[first])
+
+    place.tick()
+
+    assert place.files(place.folders.hold) == [second, "status.json"]
+    assert json.loads((place.folders.hold / job_key / "status.json").read_text()) == {"state": "DUPLICATE_PENDING"}
+    report = json.loads((place.folders.reports / f"{job_key}.json").read_text())
+    assert ([each["fileName"] for each in report["incomings"]], report["incoming"]["fileName"]) == (["c.pdf"], "c.pdf")
 
 
 def test_what_is_discarded_is_recorded_with_its_hash(place: Place, logs: list[EventDict]) -> None:

@@ -45,11 +45,11 @@ def test_what_keeps_a_tick_from_its_work_is_said_once_and_when_it_is_over(
 
 def seen_by(place: Place, *, once: bool = False, ticks: int = 1) -> View:
     """The view of a place, as `ostinato watch --json` drives it."""
-    view = View(Output(json=True), place.folders)
-    place.orchestrator.hooks.on_event = view.hear
-    for _ in range(ticks):
-        view.trouble(place.tick())
-        view.look(place.orchestrator.memory, alone=once and not place.in_flight)
+    with View(Output(json=True), place.folders) as view:
+        place.orchestrator.hooks.on_event = view.hear
+        for _ in range(ticks):
+            view.trouble(place.tick())
+            view.look(place.orchestrator.memory, alone=once and not place.in_flight)
     return view
 
 
@@ -124,6 +124,24 @@ def test_each_twin_has_its_row_and_a_failed_decision_shows_as_failed(
     listed = capsys.readouterr().out
     assert "DECISION_FAILED: the existing result is gone: use FORCE_REPROCESS" in listed
     assert "decided" not in listed
+
+
+def test_twins_that_an_earlier_run_has_held_are_shown_and_counted(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.pdf", "b.pdf", "c.pdf"):
+        place.drop(name, b"a")
+        place.tick(2)
+    place.tick(4)
+    held(Cli(Output()), place.root)
+    listed = capsys.readouterr().out
+
+    view = seen_by(place)
+    view.sum_up()
+
+    assert (told(capsys, "stopped")[0]["held"], shown(view).count("DUPLICATE_PENDING")) == (2, 2)
+    assert "b.pdf" in shown(view)
+    assert "a.pdf (DONE)" in listed
 
 
 def test_a_decision_that_decides_nothing_shows_as_such_and_once_waits_until_it_is_told(

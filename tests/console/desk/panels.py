@@ -192,7 +192,7 @@ async def break_count(conn: Connection) -> int:
 
 
 FRONT = Panel("Desk", front, verbs={"stamp": Verb(stamp, STAMP)})
-PAPERS = Panel("Papers", papers, name="papers", needs=READ, files={"sheet": sheet, "pdf": pdf})
+PAPERS = Panel("Papers", papers, name="papers", needs=READ, search="q", files={"sheet": sheet, "pdf": pdf})
 PAPER = Panel("Paper", paper, name="paper", listed=False, needs=READ)
 PRIVATE = Panel("Writers", private, name="writers", needs=PERSONAL)
 WAITING = Panel(

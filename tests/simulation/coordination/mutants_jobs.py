@@ -87,7 +87,7 @@ STEPS = (
     ),
     Mutant(
         "saving a step does not hold the claim",
-        "share_claims",
+        "lock_claims",
         "perform from claim c where c.id = any (v_claims) order by c.id for share;",
         "",
         seed=3,

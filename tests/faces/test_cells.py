@@ -1,0 +1,161 @@
+"""`ostinato cells …`, `ostinato tenants move`, and one API for all cells."""
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from ostinato._core.base.cellmap import read_cells
+from ostinato._core.base.settings import Settings
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine import keys
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato._faces.api.cells import CellsApi, metrics_of
+from ostinato.errors import NotConfigured, SettingsError
+from tests.conftest import copy_of_engine
+from tests.faces.conftest import EMPTY, Shell
+from tests.opened import OPEN, opened
+
+JOBS = "/api/v1/engine/jobs"
+
+
+@pytest.fixture(scope="module")
+def two(shared_server: Server) -> dict[str, Urls]:
+    return {name: copy_of_engine(shared_server, f"api_cell_{name}") for name in ("one", "two")}
+
+
+@pytest.fixture
+def file(two: dict[str, Urls], tmp_path: Path) -> Path:
+    lines = ['home = "one"']
+    for number, (name, urls) in enumerate(two.items(), 1):
+        lines += [f"[{name}]", f"number = {number}", f'database_url = "{urls.worker}"', f'admin_url = "{urls.admin}"']
+        lines += [f'api_database_url = "{urls.api}"']
+        with psycopg.connect(urls.admin, autocommit=True) as conn:
+            conn.execute(EMPTY)
+            conn.execute(OPEN, opened("app.task"))
+    path = tmp_path / "cells.toml"
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture
+def at(file: Path) -> Shell:
+    shell = Shell({"OSTINATO_CELLS_FILE": str(file)})
+    shell.run("cells", "init")
+    return shell
+
+
+def ask(urls: Urls, statement: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(urls.admin, autocommit=True) as conn:
+        return conn.execute(statement.encode()).fetchall()
+
+
+async def key_in(urls: Urls, tenant: str, *roles: str) -> str:
+    async with Client(Database(urls.worker, urls.admin, None)) as client, client.connection() as conn:
+        return (await keys.create(conn, tenant_id=tenant, subject="ann", roles=roles or ("admin",))).key
+
+
+def test_tenants_are_placed_moved_and_found_by_commands(at: Shell, two: dict[str, Urls]) -> None:
+    assert at.json("cells", "init")["cells"][1]["sequences"] == 0  # it was done before
+    at.run("cells", "place", "globex", "--in", "two")
+    assert at.json("cells", "where", "globex")["cell"] == "two"
+    assert "is known in the cell one" in at.fails("cells", "place", "globex", "--in", "one")
+    ask(two["one"], "select ostinato.enqueue_job('app.task', tenant_id => 'acme')")
+    assert at.json("cells", "where", "acme")["cell"] == "one"
+
+    moved = at.run("tenants", "move", "acme", "--to", "two")
+    assert re.search(r"No job of it was started for \d+\.\d\d s", moved.stdout)
+    assert "load: the other cell serves it" in moved.stderr
+    assert at.json("cells", "where", "acme")["cell"] == "two"
+    assert "lives in the cell two" in at.fails("tenants", "move", "acme", "--to", "two")
+    assert "no move of acme" in at.fails("tenants", "move", "acme", "--to", "one", "--give-up")
+    assert at.json("tenants", "move", "acme", "--to", "one")["source"] == "two"
+    assert "no cell 'nine'" in at.fails("tenants", "move", "acme", "--to", "nine", code=2)
+
+    lines = {line["name"]: line for line in at.json("cells", "list")["cells"]}
+    assert lines["one"]["ready"] == 1
+    assert (lines["one"]["left"], lines["two"]["left"]) == (1, 1)
+
+
+def test_a_cell_that_is_away_is_said_and_the_others_are_listed(at: Shell, file: Path) -> None:
+    file.write_text(f'{file.read_text()}\n[three]\nnumber = 3\ndatabase_url = "postgresql://localhost:1/none"\n')
+
+    lines = {line["name"]: line for line in at.json("cells", "list")["cells"]}
+    assert lines["three"]["error"]
+    assert lines["two"]["error"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('home = "x"\n', "names no home"),
+        ('home = "a"\n[a]\nnumber = 100\ndatabase_url = "postgresql://"', "needs number"),
+        ('home = "a"\n[a]\nnumber = 1\ndatabase_url = "postgresql://"\nport = 1', "knows no"),
+        ('home = "a"\n[a]\nnumber = 1\ndatabase_url = "postgresql://"\n[b]\nnumber = 1\ndatabase_url = "x:"', "same"),
+        ("home", "cannot be read"),
+        ('home = "A"\n[A]\nnumber = 1', "is no cell"),
+    ],
+)
+def test_a_map_that_makes_no_sense_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "cells.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=said):
+        read_cells(Settings(cells_file=str(file)))
+    with pytest.raises(NotConfigured):
+        read_cells(Settings())
+
+
+@pytest.mark.slow
+async def test_one_api_serves_each_tenant_from_its_cell_before_during_and_after_a_move(
+    at: Shell, file: Path, two: dict[str, Urls]
+) -> None:
+    found = read_cells(Settings(cells_file=str(file)))
+    api = CellsApi(found, [])
+    acme, globex = await key_in(two["one"], "acme"), await key_in(two["two"], "globex")
+    operator = await key_in(two["two"], "default", "admin", "installation")
+    transport = httpx.ASGITransport(api, raise_app_exceptions=False)
+    async with api.running(), httpx.AsyncClient(transport=transport, base_url="http://api.test") as http:
+
+        async def add(key: str) -> httpx.Response:
+            return await http.post(JOBS, json={"kind": "app.task"}, headers={"Authorization": f"Bearer {key}"})
+
+        for key in (acme, globex):
+            assert (await add(key)).status_code == 202
+        assert ask(two["one"], "select tenant_id from ostinato_data.job") == [("acme",)]
+        assert ask(two["two"], "select tenant_id from ostinato_data.job") == [("globex",)]
+        assert (await add("ost_1_" + "x" * 43)).status_code == 401
+        assert (await http.post(JOBS, json={})).status_code == 401
+
+        ask(two["one"], "select 1 from ostinato.set_place('acme', 'closed', 'two')")
+        refused = await add(acme)
+        assert (refused.status_code, refused.json()["code"]) == (503, "tenant_moved")
+        assert refused.headers["Retry-After"] == "1"
+        assert (await add(globex)).status_code == 202
+        ask(two["one"], "delete from ostinato_data.tenant_place returning 1")
+
+        command = [sys.executable, "-m", "ostinato", "tenants", "move", "acme", "--to", "two"]
+        moving = await asyncio.create_subprocess_exec(*command, env=os.environ | at.env)
+        assert await moving.wait() == 0
+        api.apps["one"].state.authenticate._known.clear()  # what it remembers for two seconds
+        api.apps["two"].state.authenticate._refused.clear()
+        assert (await add(acme)).status_code == 202
+        assert ask(two["two"], "select count(*) from ostinato_data.job where tenant_id = 'acme'") == [(2,)]
+
+        assert (await http.post("/cells/two/console/sign-in", data={"key": operator})).status_code == 303
+        page = await http.get("/cells/two/console/cells")
+        assert page.status_code == 200, page.text
+        assert 'href="/cells/one/console/"' in page.text
+        assert (await http.get("/cells/one/console/cells")).status_code == 303  # a session is of one cell
+        pages = httpx.ASGITransport(metrics_of(api, "one"))
+        async with httpx.AsyncClient(transport=pages, base_url="http://metrics.test") as figures:
+            assert re.search(
+                r'ostinato_queue_ready_jobs{queue="\w+"} 4', (await figures.get("/cells/two/metrics")).text
+            )
+            assert (await figures.get("/cells/nine/metrics")).status_code == 404
