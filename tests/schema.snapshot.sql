@@ -718,6 +718,11 @@ CREATE FUNCTION ostinato.heal_lanes() RETURNS integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.heal_lanes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.heal_webhooks(most integer DEFAULT 500, endpoints integer DEFAULT 50) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean DEFAULT false, blocked_by text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1041,7 +1046,7 @@ CREATE FUNCTION ostinato.measure_alert(name text) RETURNS TABLE(label text, valu
     AS …;
 ALTER FUNCTION ostinato.measure_alert(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 500, endpoints integer DEFAULT 50) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
@@ -5982,6 +5987,9 @@ GRANT ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.heal_lanes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heal_lanes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.heal_lanes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_tenant;

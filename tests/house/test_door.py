@@ -18,7 +18,7 @@ MOST_DEPENDENCIES = 8
 
 def elsewhere() -> list[Path]:
     """Every file of the package that is none of an application's own."""
-    files = [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.sql")]
+    files = [file for kind in ("py", "sql", "html", "js", "css", "po", "txt") for file in SOURCE.rglob(f"*.{kind}")]
     return [file for file in files if SOURCE / "apps" not in file.parents]
 
 

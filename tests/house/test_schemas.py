@@ -20,6 +20,7 @@ FOR_OTHERS = {
     "fail_job": "the verb for one job, beside complete_job, for workers in other languages",
     "rescue_jobs": "the first part of poll_jobs alone, for workers in other languages and for tests",
     "promote_jobs": "the second part of poll_jobs alone, likewise",
+    "mend_webhooks": "the name of heal_webhooks that workers of 0.1.0 call",
     "allowed_events": "what may happen to a row next, for people",
 }
 

@@ -1,5 +1,6 @@
 """What users import is small, sorted, typed and documented, and nothing else is needed."""
 
+import ast
 import importlib
 import re
 import textwrap
@@ -22,11 +23,16 @@ SENTENCE = re.compile(r"[A-Z0-9`(\"].*[.!?]")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 REFERENCE = ROOT / "docs" / "reference"
 DOCUMENTS = [
-    ROOT / "README.md",
+    *(ROOT / name for name in ("README.md", "README.fr.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
     *sorted(path for path in (ROOT / "docs").rglob("*.md") if REFERENCE not in path.parents),
     *sorted((ROOT / "examples").rglob("*.py")),
 ]
 PUBLIC = {"ostinato", *(f"ostinato.{name}" for name in MODULES)}
+# The names that the specifications fix, and the applications themselves.
+FIXED = re.compile(
+    r"ostinato\.apps\.(?:\w+|watchfolder\.(?:core|main)(?:\.\w+)?|capture\.(?:model|rules)|rounds\.rules)"
+)
+INNER = re.compile(r"\bostinato(?:\.\w+)*\._\w+")
 
 
 def module(name: str) -> ModuleType:
@@ -119,12 +125,46 @@ def test_documents_and_examples_import_the_surface_only() -> None:
 def _inner_imports(path: Path) -> list[tuple[str, str]]:
     text = text_of(path)
     blocks = text if path.suffix == ".py" else "".join(PYTHON.findall(text))
-    return [(where, name) for where, name in code.imports(code.parse(blocks)) if not _is_public(where)]
+    return _inner(blocks)
+
+
+def _inner(text: str) -> list[tuple[str, str]]:
+    used = [(name, "") for name in INNER.findall(text)]
+    return used + [
+        (where, name) for where, name in code.imports(code.parse(text)) if not _is_public(where) or name.startswith("_")
+    ]
 
 
 def _is_public(where: str) -> bool:
-    # The names that the specifications fix are the applications' own surface.
-    return where in PUBLIC or where.startswith("ostinato.apps.")
+    return where in PUBLIC or FIXED.fullmatch(where) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from ostinato._core.engine import jobs",
+        "from ostinato import _core",
+        "import ostinato\nostinato._core.db.pool.open()",
+        "from ostinato.apps.enrichment.service import ask",
+    ],
+)
+def test_an_import_past_the_surface_is_noticed(text: str) -> None:
+    assert _inner(text)
+
+
+def test_what_users_read_names_no_private_module() -> None:
+    """A hint that says `ostinato._core` sends its reader behind the surface."""
+    files = [*PACKAGE.rglob("*.sql"), *PACKAGE.rglob("*.html"), *PACKAGE.rglob("*.po"), *PACKAGE.rglob("*.txt")]
+
+    assert findings(sorted(files), lambda path: INNER.findall(text_of(path))) == {}
+    assert findings(sorted(PACKAGE.rglob("*.py")), _inner_texts) == {}
+
+
+def _inner_texts(path: Path) -> list[str]:
+    """Texts of a module that name a private one in the middle of a sentence; a text that is nothing else is a place."""
+    texts = (each.value for each in ast.walk(ast.parse(text_of(path))) if isinstance(each, ast.Constant))
+    said = (text for text in texts if isinstance(text, str) and " " in text and "\n" not in text)
+    return [text for text in said if INNER.search(text)]
 
 
 @pytest.mark.parametrize(

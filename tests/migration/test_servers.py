@@ -215,7 +215,7 @@ async def test_webhooks_are_delivered_on_this_server(server: Server) -> None:
                 await paid.emit(conn, {"order": order}, key="k", tenant="default", correlation_id="c")
             await engine.run_until_idle(deliveries(Settings(webhooks_allow_private=here)))
             await webhooks.rotate(conn, "till")
-            await webhook_deliveries.mend(conn)
+            await webhook_deliveries.heal(conn)
             await webhook_deliveries.prune(conn, 14)
             sent = await webhook_deliveries.find(conn, "till", states=("delivered",))
             again = await webhook_deliveries.redeliver(conn, "till", sent)

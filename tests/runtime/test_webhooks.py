@@ -573,7 +573,7 @@ async def test_an_endpoint_is_changed_and_removed(site: Site) -> None:
     await site.emit()
     await site.run()
     async with site.engine.client.connection() as conn:
-        await webhook_deliveries.mend(conn)
+        await webhook_deliveries.heal(conn)
         await webhook_deliveries.prune(conn, 14)
         await webhooks.remove_endpoint(conn, "orders")
         assert await webhooks.list_endpoints(conn) == []

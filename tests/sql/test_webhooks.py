@@ -612,7 +612,7 @@ def test_a_long_line_is_released_in_parts(hooks: Hooks, db: Session) -> None:
     assert hooks.states().count("held") == 7
     endpoint_id = hooks.show()["endpoint_id"]
     assert db.get("release_held_webhooks", endpoint_id=endpoint_id, most=2) == 2
-    db.get("mend_webhooks")
+    db.get("heal_webhooks")
 
     assert hooks.states() == ["pending", "pending", *["waiting", "pending"] * 4]
 
@@ -736,12 +736,12 @@ def test_a_delivery_whose_job_ended_without_it_is_buried_and_its_key_goes_on(hoo
     cancelled, _, running = hooks.deliveries()
     db.call("cancel_job", job_id=cancelled["job_id"])
 
-    assert db.get("mend_webhooks") == 2
+    assert db.get("heal_webhooks") == 2
 
     assert hooks.states() == ["dead", "pending", "pending"]
     assert hooks.deliveries()[0]["last_error"] == "its job ended without it"
     assert hooks.deliveries()[2]["job_id"] == running["job_id"]
-    assert db.get("mend_webhooks") == 0
+    assert db.get("heal_webhooks") == 0
 
 
 def test_of_a_long_line_the_dead_letters_are_found_and_of_the_rest_a_part(hooks: Hooks, db: Session) -> None:
@@ -766,7 +766,7 @@ def test_a_subscription_that_somebody_dropped_is_made_again(hooks: Hooks, db: Se
     db.call("drop_subscription", name="ostinato.webhooks")
     assert hooks.fan_out()["events"] is None
 
-    db.get("mend_webhooks")
+    db.get("heal_webhooks")
     hooks.told()
 
     assert hooks.states() == ["pending"]
@@ -777,7 +777,7 @@ def test_a_key_whose_first_delivery_waits_goes_on(hooks: Hooks, db: Session) -> 
     hooks.told("a", "a")
     db.rows("update ostinato_data.webhook_delivery set state = 'delivered' where state = 'pending'")
 
-    assert db.get("mend_webhooks") == 1
+    assert db.get("heal_webhooks") == 1
 
     assert hooks.states() == ["delivered", "pending"]
     endpoint_id = hooks.show()["endpoint_id"]

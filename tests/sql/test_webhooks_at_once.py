@@ -64,7 +64,7 @@ def meddle(session: Session, seed: int, idle: threading.Event) -> None:
             case 1:
                 session.call("resume_webhook_endpoint", name=name, most=rng.choice([1, 3, 5000]))
             case 2:
-                session.call("mend_webhooks")
+                session.call("heal_webhooks")
             case 3:
                 session.call("rotate_webhook_secret", name=name, secret=sealed(), secret_hint="hint")
             case _:
@@ -109,7 +109,7 @@ def test_all_at_once_loses_nothing_and_keeps_every_order(
     assert row["events"] == 0
     assert db.value("select count(*) from ostinato_data.webhook_delivery") == 2 * EVENTS
     assert db.value(left) == 0
-    assert db.get("mend_webhooks") == 0
+    assert db.get("heal_webhooks") == 0
     first_settled: dict[tuple[int, str], list[int]] = defaultdict(list)
     for line in db.rows(
         "select d.endpoint_id, d.ordering_key, d.seq from ostinato_data.webhook_delivery d"

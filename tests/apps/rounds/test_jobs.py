@@ -319,7 +319,7 @@ async def test_a_group_that_failed_is_tried_again_by_a_job_of_its_own(town: Town
 
     report = await town.engine.run_until_idle(APP)
 
-    assert ("rounds.mend", 2) in report.runs
+    assert ("rounds.repair", 2) in report.runs
     assert await town.rounds(group) == {DAY: "scheduled"}
     noted = "select groups, failed, mended from rounds.runs order by id"
     assert await town.rows(noted) == [(0, 1, False), (1, 0, True)]

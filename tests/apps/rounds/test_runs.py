@@ -54,7 +54,7 @@ async def test_a_zone_that_nobody_knows_is_the_trouble_of_its_own_group(town: To
     ]
     assert await town.rows(RUNS, "create") == [(1, 1, 0, None)]
     # Trying again soon helps nobody: the settings are wrong, and each run looks at them anyway.
-    mends = "select count(*) from ostinato_data.job where kind = 'rounds.mend'"
+    mends = "select count(*) from ostinato_data.job where kind = 'rounds.repair'"
     assert await town.value(mends) == 0
 
 
@@ -152,7 +152,7 @@ async def test_a_group_that_keeps_failing_has_one_job_of_its_own(town: Town) -> 
         await work(town, "create")
         await work(town, "create")
 
-    mends = "select count(*) from ostinato_data.job where kind = 'rounds.mend'"
+    mends = "select count(*) from ostinato_data.job where kind = 'rounds.repair'"
     assert await town.value(mends) == 1
     assert await town.value("select count(*) from rounds.failures") >= 3
 

@@ -224,5 +224,5 @@ def _check_labels(metric: Metric, labels: Labels) -> None:
     if len(labels) != len(metric.labels):
         raise InvalidInput(
             f"metric {metric.name} has labels {metric.labels}, got values {labels}",
-            hint="Pass one value per label, in the order declared in ostinato._core.base.metrics.",
+            hint="Pass one value per label, in the order of its labels.",
         )

@@ -248,9 +248,9 @@ async def probe(conn: Connection, name: str, *, tenant_id: str | None = None) ->
     return found
 
 
-async def mend(conn: Connection) -> int:
+async def heal(conn: Connection) -> int:
     """Fix deliveries that a crash or a person left in the wrong state; returns how many."""
-    return int(await call_value(conn, "mend_webhooks"))
+    return int(await call_value(conn, "heal_webhooks"))
 
 
 async def prune(conn: Connection, retention_days: int) -> None:

@@ -1,7 +1,7 @@
 """Runs the three jobs every five minutes: create, open, close.
 
 A run (`batches.py`) works through what is due, and only the owner of the job commits. A group that
-fails is logged, noted, and retried by a job of its own (`rounds.mend`); all others are done. A
+fails is logged, noted, and retried by a job of its own (`rounds.repair`); all others are done. A
 run that dies leaves whole sets behind it, and the next attempt, or the next run, does the rest.
 
 Times between two runs are not left waiting: a run that sees a round due within the next five
@@ -23,7 +23,7 @@ from ostinato.apps.rounds.service import Due
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.database import translate
 
-__all__ = ["CLOSED", "OPENED", "close", "create", "mend", "open_"]
+__all__ = ["CLOSED", "OPENED", "close", "create", "open_", "repair"]
 
 Connection = AsyncConnection[Any]
 
@@ -52,8 +52,8 @@ async def close(ctx: Context) -> None:
     await _run(ctx, JobName.CLOSE)
 
 
-@APP.job(queue=QUEUE, retry=PATIENTLY)
-async def mend(ctx: Context, job: JobName, due_id: int) -> None:
+@APP.job(queue=QUEUE, retry=PATIENTLY, aliases=("rounds.mend",))
+async def repair(ctx: Context, job: JobName, due_id: int) -> None:
     """Retry for one group what a run could not do, for a while."""
     started_at = await _now(ctx)
     run = Run(job, ctx, ctx.settings(RoundsSettings))
@@ -137,7 +137,7 @@ async def _note(
 async def _mend(conn: Connection, job: JobName, due: Due) -> None:
     """Add a retry job for one group, unless an earlier run added one that has not ended."""
     unique = Unique(f"rounds-{job.value}-{due.id}")
-    await mend.options(tenant=due.tenant_id, unique=unique).enqueue(conn, job=job, due_id=due.id)
+    await repair.options(tenant=due.tenant_id, unique=unique).enqueue(conn, job=job, due_id=due.id)
 
 
 async def _come_again(conn: Connection, job: JobName) -> None:

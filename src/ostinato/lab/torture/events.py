@@ -87,7 +87,7 @@ async def repair(conn: Connection) -> int:
     Events that were buried only because of crashes beside them are delivered again.
     """
     await subscriptions.heal(conn)
-    await webhook_deliveries.mend(conn)
+    await webhook_deliveries.heal(conn)
     cursor = await conn.execute(statement(*FILE, "buried"))
     return sum([await subscriptions.redeliver(conn, row[0]) for row in await cursor.fetchall()])
 

@@ -102,5 +102,5 @@ async def _sample(conn: AsyncConnection[Any]) -> object:
 
 
 async def _webhooks(conn: AsyncConnection[Any], retention_days: int) -> None:
-    await webhook_deliveries.mend(conn)
+    await webhook_deliveries.heal(conn)
     await webhook_deliveries.prune(conn, retention_days)

@@ -13,7 +13,7 @@
 --
 -- What may go wrong, and then: a worker dies between the answer and the commit (the message is sent again, with the
 -- same id); a late worker settles (its fence refuses the transaction); an endpoint is paused meanwhile (the delivery is
--- held when it next starts or fails); a job dies with its worker, or a person cancels it (mend_webhooks sees it and
+-- held when it next starts or fails); a job dies with its worker, or a person cancels it (heal_webhooks sees it and
 -- buries the delivery).
 -- Lock order: subscription, webhook_endpoint (ascending id), webhook_delivery, then everything in jobs.sql. A
 -- transaction that changes which deliveries of an ordered endpoint are open, or the state of an endpoint, holds the
@@ -252,7 +252,7 @@ end
 $$;
 
 -- Lets deliveries to a paused or disabled endpoint go on, those that were held first. Returns how many were held;
--- mend_webhooks starts what is beyond `most`.
+-- heal_webhooks starts what is beyond `most`.
 create function ostinato.resume_webhook_endpoint(name text, tenant_id text default null, most integer default 5000)
 returns integer
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -809,7 +809,7 @@ $$;
 -- for an active endpoint is started, and a key whose first delivery waits goes on. Returns how many deliveries it
 -- moved. It looks at some endpoints, and of each at some deliveries, by chance: nothing is in a hurry, and a call is
 -- short however long lines are.
-create function ostinato.mend_webhooks(most integer default 500, endpoints integer default 50) returns integer
+create function ostinato.heal_webhooks(most integer default 500, endpoints integer default 50) returns integer
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -825,7 +825,7 @@ begin
             select e.id from webhook_endpoint e
             where exists (select from webhook_delivery d
                           where d.endpoint_id = e.id and d.state in ('pending', 'waiting', 'held'))
-            order by random() limit mend_webhooks.endpoints) o
+            order by random() limit heal_webhooks.endpoints) o
         order by o.id
     loop
         -- One that is busy is looked at by the next call.
@@ -845,6 +845,12 @@ begin
     end loop;
     return v_count;
 end
+$$;
+
+-- Deprecated: the name of `heal_webhooks` that workers of 0.1.0 call.
+create function ostinato.mend_webhooks(most integer default 500, endpoints integer default 50) returns integer
+language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select ostinato.heal_webhooks(most, endpoints)
 $$;
 
 -- Buries the deliveries of an endpoint whose job ended without them. All dead letters are looked at, and of the others

@@ -68,12 +68,12 @@ begin
         raise exception using errcode = 'OS400',
             message = format('a user''s session cannot make an entry %L', append_audit.event_type),
             detail = json_build_object('event_type', append_audit.event_type),
-            hint = 'What is behind the intake is told by workers.';
+            hint = 'Only workers make entries about what follows the intake.';
     end if;
     if append_audit.payload is distinct from vault_secure.canonical_payload(append_audit.payload::jsonb) then
         raise exception using errcode = 'OS400',
             message = 'the payload of an entry must be texts and whole numbers, as RFC 8785 writes them',
-            hint = 'Write it with ostinato._core.base.canonical.';
+            hint = 'Write it with ostinato.idempotency.canonical.';
     end if;
     perform vault_secure.hold_chain(v_tenant, append_audit.user_id);
     select l.seq, l.entry_hash into seq, v_prev from capture_audit_log l
