@@ -14,13 +14,18 @@ The line before a block may say more:
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 from tests.house.source import ROOT, shown, text_of
 
 COMMANDS = {"sh", "console"}
 CODE = {"python", "sql"}
 SHOWN = {"text", "json", "toml", "yaml", "ini", "mermaid", "dockerfile"}
-FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<tag>[\w+-]*)[^\n]*\n(?P<body>.*?)^(?P=ticks)$", re.MULTILINE | re.DOTALL)
+# A fence in a list is indented, and its lines with it.
+FENCE = re.compile(
+    r"^(?P<indent> *)(?P<ticks>`{3,})(?P<tag>[\w+-]*)[^\n]*\n(?P<body>.*?)^(?P=indent)(?P=ticks)$",
+    re.MULTILINE | re.DOTALL,
+)
 MARK = re.compile(r"<!-- (?P<what>run|not run): (?P<said>[^\n]+) -->\n\n?\Z")
 FILE = re.compile(r"\A(?:#|--) (?P<name>[\w/.-]+\.(?:py|sql|toml))\n")
 SET = re.compile(r"(?:^|; )(\w+)=")
@@ -66,7 +71,7 @@ def blocks(page: Path) -> list[Block]:
         said = {mark["what"]: mark["said"]} if mark else {}
         line = text.count("\n", 0, fence.start()) + 1
         found.append(
-            Block(page, line, fence["tag"], fence["body"], said.get("run", "").strip(), said.get("not run", ""))
+            Block(page, line, fence["tag"], dedent(fence["body"]), said.get("run", "").strip(), said.get("not run", ""))
         )
     return found
 

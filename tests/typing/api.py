@@ -8,7 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, assert_type
 
+import psycopg
 from psycopg import AsyncConnection
+from pydantic import BaseModel
+from sqlalchemy import orm
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from ostinato import App, Cancel, Client, Context, Done, Retry, Snooze, SyncContext, Unique, connect
 from ostinato.jobs import Batch, End
@@ -72,6 +76,39 @@ async def many(client: Client) -> None:
     send.args("one")  # type: ignore[arg-type]
     send.args(invoice=1)  # type: ignore[call-arg]
     await send.enqueue_many(client, [plain.args("x")])  # type: ignore[arg-type]
+
+
+class Paid(BaseModel):
+    amount: int
+
+
+paid = app.event("invoice.paid", payload=Paid)
+
+
+async def elsewhere(session: AsyncSession, sync: orm.Session, plainly: psycopg.Connection[Any]) -> None:
+    """The caller's own transaction, of whichever library: one of the other world is refused."""
+    assert_type(await send.enqueue(session, 7), int)
+    await send.enqueue(session, "seven")  # type: ignore[arg-type]
+    await send.enqueue(7, 7)  # type: ignore[arg-type]
+    await send.enqueue(None, 7)  # type: ignore[arg-type]
+    await send.enqueue(sync, 7)  # type: ignore[arg-type]
+    await send.enqueue(plainly, 7)  # type: ignore[arg-type]
+    await send.enqueue_many(sync, [send.args(7)])  # type: ignore[arg-type]
+    await paid.emit(session, Paid(amount=1))
+    await paid.emit(7, Paid(amount=1))  # type: ignore[arg-type]
+    await paid.emit(sync, Paid(amount=1))  # type: ignore[arg-type]
+
+
+def in_sync_code(
+    sync: orm.Session, plainly: psycopg.Connection[Any], session: AsyncSession, conn: AsyncConnection[Any]
+) -> None:
+    assert_type(send.enqueue_sync(sync, 7), int)
+    assert_type(send.enqueue_sync(plainly, 7), int)
+    send.enqueue_sync(sync, "seven")  # type: ignore[arg-type]
+    send.enqueue_sync(session, 7)  # type: ignore[arg-type]
+    send.enqueue_sync(conn, 7)  # type: ignore[arg-type]
+    paid.emit_sync(plainly, Paid(amount=1))
+    paid.emit_sync(conn, Paid(amount=1))  # type: ignore[arg-type]
 
 
 def timetable() -> None:
