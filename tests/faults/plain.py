@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ostinato._core.db.cluster import Cluster, CommandFailed
 
-PASSWORD = "sesame"  # noqa: S105 - of a server of a test
-# What differs between two machines, outside of what pg_basebackup and pg_rewind copy: `HERE` beside the folder's parent.
+PASSWORD = "sesame"
+# What differs between two machines, outside of what is copied: a file beside the parent of the data directory.
 HERE = "machine.conf"
 DATA = "main"
 

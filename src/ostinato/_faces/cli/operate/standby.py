@@ -58,7 +58,8 @@ def rejoin(cli: Cli, folder: Folder, *, name: Name = "standby", asynchronous: Lo
     """Make the old server a standby of the new one, with pg_rewind.
 
     FOLDER is that of the old one, which must be stopped: its data folder, or the data directory of a
-    server of your own. --data-dir or OSTINATO_BACKUP_URL names the new one. What only the old one had was never acknowledged, and is gone then.
+    server of your own. --data-dir or OSTINATO_BACKUP_URL names the new one. What only the old one
+    had was never acknowledged, and is gone then.
 
     Example: `ostinato standby rejoin .ostinato --data-dir /mnt/second/ostinato`
     """
