@@ -94,8 +94,13 @@ class World:
 
     @asynccontextmanager
     async def workers(self) -> AsyncIterator[None]:
+        async with self.workers_of(*self.urls):
+            yield
+
+    @asynccontextmanager
+    async def workers_of(self, *names: str) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for urls in self.urls.values():
+            for urls in map(self.urls.__getitem__, names):
                 database = Database(urls.worker, urls.admin, urls.worker)
                 await stack.enter_async_context(running(Worker([app], database, Settings(**QUICK))))
             yield
@@ -134,7 +139,13 @@ def cell_urls(shared_server: Server) -> dict[str, Urls]:
 
 @pytest.fixture
 async def world(cell_urls: dict[str, Urls], tmp_path: Path) -> AsyncIterator[World]:
-    file = tmp_path / "cells.toml"
+    async with world_of(cell_urls, tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def world_of(cell_urls: dict[str, Urls], folder: Path) -> AsyncIterator[World]:
+    file = folder / "cells.toml"
     lines = ['home = "one"']
     for number, (name, urls) in enumerate(cell_urls.items(), 1):
         lines += [f"[{name}]", f"number = {number}", f'database_url = "{urls.worker}"', f'admin_url = "{urls.admin}"']
@@ -151,7 +162,7 @@ async def world(cell_urls: dict[str, Urls], tmp_path: Path) -> AsyncIterator[Wor
             await declare_kinds(conn, [app])
             await cell_setup.share_secrets(admins["one"], conn, [])
             await cell_setup.number_ids(conn, found.cell(name).number, [])
-        yield World(cell_urls, admins, await stack.enter_async_context(Cells(found)), tmp_path)
+        yield World(cell_urls, admins, await stack.enter_async_context(Cells(found)), folder)
         for conn in admins.values():
             await note_called_functions(conn)
 
@@ -253,6 +264,10 @@ async def test_ids_of_cells_never_meet(world: World) -> None:
 async def test_a_move_that_is_killed_is_repeated_under_load_and_nothing_is_lost_or_doubled(
     world: World, at: str
 ) -> None:
+    await kill_and_repeat(world, at)
+
+
+async def kill_and_repeat(world: World, at: str) -> None:
     added: list[int] = []
     others: list[int] = []
     enough = asyncio.Event()
