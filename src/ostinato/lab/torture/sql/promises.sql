@@ -1,8 +1,9 @@
 -- Leases, limits and schedules under `ostinato torture`: what jobs wrote, and how it compares.
 
 -- name: create_tables
--- What happened, numbered as it was written. lease: under the guard of the lease, with its token. begin: a job of a queue
--- that lets one of a key run at a time has begun, outside of its transaction. end: it has ended. slot: a slot was served.
+-- What happened, numbered as it was written. lease: under the guard of the lease, with its token. begin: a job of a
+-- queue that lets one of a key run at a time has begun, outside of its transaction. end: it has ended. slot: a slot was
+-- served.
 create table torture.history (
     n bigint generated always as identity, what text not null, key text not null, number bigint not null default 0,
     job_id bigint not null, attempt integer not null);
@@ -18,8 +19,8 @@ select count(*) from unnest(%s::text[]) s (key)
 where not exists (select from torture.history h where h.what = 'slot' and h.key = s.key);
 
 -- name: counts
--- Writes under a lease; those whose token is none that a later holder has, or of an attempt that did not end its job; jobs
--- that ran alone of their key; those that another had begun beside; slots; those that were missed or served twice.
+-- Writes under a lease; those that came after a later holder's, or of an attempt that did not end its job; jobs of a
+-- limited key; those that another had begun beside; slots; those that were missed or served twice.
 with wrote as (
     select h.*, exists (select from ostinato_data.outcome o
                         where (o.job_id, o.attempt, o.outcome) = (h.job_id, h.attempt, 'done')) as counts
