@@ -1,4 +1,4 @@
-"""`python -m bench.placement [--cells 40] [--tenants 20000]`: placing tenants in cells, and the moves that follow.
+"""`python -m bench.placement [--cells 60] [--tenants 20000]`: placing tenants in cells, and the moves that follow.
 
 A simulation without a database: tenants of very different sizes (a Pareto distribution) are placed where there is most
 room, the largest first; then each day their rates drift, some grow tenfold, and a cell that is too full gives tenants
@@ -53,10 +53,10 @@ class Day:
 def main() -> None:
     """Simulate, print."""
     given = argparse.ArgumentParser()
-    given.add_argument("--cells", type=int, default=40)
+    given.add_argument("--cells", type=int, default=60)
     given.add_argument("--tenants", type=int, default=20_000)
     given.add_argument("--rate", type=float, default=1_000_000, help="jobs a second of all tenants")
-    given.add_argument("--cell-rate", type=float, default=50_000, help="jobs a second that a cell does")
+    given.add_argument("--cell-rate", type=float, default=33_000, help="jobs a second that a cell does")
     given.add_argument("--days", type=int, default=90)
     given.add_argument("--retention-hours", type=float, default=24)
     given.add_argument("--copy-rate", type=float, default=14_000, help="rows a second that a move copies")

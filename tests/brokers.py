@@ -90,6 +90,17 @@ class Broker:
         if self.kind == "rabbitmq":
             self._eval(SETTLE)
 
+    def queues(self) -> dict[str, str]:
+        """The queues of RabbitMQ that there are, and of which type each is, as the broker itself says."""
+        said = subprocess.run(
+            [RABBITMQCTL, "list_queues", "--quiet", "--no-table-headers", "name", "type"],
+            env=os.environ | self._node(),
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        return dict(line.split("\t")[:2] for line in said.splitlines())
+
     def _eval(self, code: str) -> None:
         subprocess.run([RABBITMQCTL, "eval", code], env=os.environ | self._node(), check=True, capture_output=True)
 

@@ -20,6 +20,7 @@ from ostinato._core.db.embedded import Server
 from ostinato._core.engine.backups import BackupLine
 from ostinato._core.engine.schema import install
 from ostinato._faces.cli.operate.backup_checks import backups
+from tests.bucket import bucket_here
 from tests.faces.conftest import Shell
 
 NOW = datetime(2026, 11, 18, 9, tzinfo=UTC)
@@ -68,6 +69,31 @@ def test_the_way_from_a_first_backup_to_a_restore(tmp_path: Path) -> None:
     assert json.loads(back.stdout)["base"] == second
     assert "The key of secrets is not in a backup" in back.stderr
     assert shell.json("doctor", "--data-dir", str(tmp_path / "back"), code=1)["findings"][1]["level"] == "ok"
+
+
+@pytest.mark.slow
+def test_a_backup_goes_to_an_object_store_and_a_server_comes_back_from_it(own: Server, tmp_path: Path) -> None:
+    with psycopg.connect(own.admin_url, autocommit=True) as conn:
+        conn.execute("create table kept as select 7 as n")
+    here = ("--data-dir", str(tmp_path / "data"), "--repository", str(tmp_path / "repository"))
+    with bucket_here() as bucket:
+        shell = Shell({})
+        shell.run("backup", "init", str(tmp_path / "repository"), *here[:2])
+        label = shell.json("backup", "run", *here)["label"]
+        sent = shell.json("backup", "copy", "s3://bucket/site", *here)
+        assert sent["files"] == len(bucket.objects) - 1  # and the index of all
+        assert shell.json("backup", "copy", "s3://bucket/site", *here)["files"] == 0
+
+        (one,) = [key for key in bucket.objects if key.endswith("/PG_VERSION") and key.count("/") == 5]
+        whole, bucket.objects[one] = bucket.objects[one], b"99"
+        fetched = ("--repository", str(tmp_path / "fetched"))
+        assert "is not as it was sent" in shell.fails("backup", "fetch", "s3://bucket/site", *fetched)
+        bucket.objects[one] = whole
+        assert "Fetched" in shell("backup", "fetch", "s3://bucket/site", *fetched)
+    back = shell.json("restore", *fetched, "--data-dir", str(tmp_path / "back"))
+    assert (back["base"], back["recovered"]) == (label, True)
+    with embedded.start(tmp_path / "back") as server:
+        assert asked(server, "select n from kept") == "7"
 
 
 @pytest.mark.slow

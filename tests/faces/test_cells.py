@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import sys
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ from ostinato.errors import NotConfigured, SettingsError
 from tests.conftest import copy_of_engine
 from tests.faces.conftest import EMPTY, Shell
 from tests.opened import OPEN, opened
+from tests.proxy import Proxy, between
+from tests.waiting import until_async
 
 JOBS = "/api/v1/engine/jobs"
+FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +163,90 @@ async def test_one_api_serves_each_tenant_from_its_cell_before_during_and_after_
                 r'ostinato_queue_ready_jobs{queue="\w+"} 4', (await figures.get("/cells/two/metrics")).text
             )
             assert (await figures.get("/cells/nine/metrics")).status_code == 404
+
+
+@pytest.mark.usefixtures("at")
+async def test_a_key_signs_in_to_the_console_of_its_cell_whichever_page_it_was_typed_on(
+    file: Path, two: dict[str, Urls]
+) -> None:
+    api = CellsApi(read_cells(Settings(cells_file=str(file))), [])
+    acme, globex = await key_in(two["one"], "acme"), await key_in(two["two"], "globex")
+    transport = httpx.ASGITransport(api, raise_app_exceptions=False)
+    async with api.running(), httpx.AsyncClient(transport=transport, base_url="http://api.test") as http:
+
+        async def sign_in(key: str, page: str = "/console", then: str = "") -> httpx.Response:
+            return await http.post(f"{page}/sign-in", data={"key": key, "next": then})
+
+        for page in ("/console", "/cells/one/console", "/cells/two/console"):
+            there = await sign_in(globex, page)
+            assert (there.status_code, there.headers["location"]) == (303, "/cells/two/console/")
+            assert "ostinato-two=" in there.headers["set-cookie"]
+            assert (await sign_in(acme, page)).headers["location"] == "/cells/one/console/"
+        assert (await http.get("/cells/two/console/")).status_code == 200
+        # A page that asked for a key is come back to, in the cell of the key.
+        for then in ("/cells/one/console/jobs?queue=mail", "/cells/two/console/jobs?queue=mail"):
+            assert (await sign_in(globex, then=then)).headers["location"] == "/cells/two/console/jobs?queue=mail"
+        assert (await sign_in(globex, then="//evil.test/cells/one/")).headers["location"] == "/cells/two/console/"
+
+        wrong = await sign_in("ost_1_" + "x" * 43)
+        assert (wrong.status_code, "set-cookie" in wrong.headers) == (401, False)
+        assert 'action="/cells/one/console/sign-in"' in wrong.text
+        strange = await http.post("/console/sign-in", content=b"\xff", headers={"Content-Type": FORM})
+        assert strange.status_code == 422
+        huge = await http.post("/console/sign-in", content=b"k" * 100_000, headers={"Content-Type": FORM})
+        assert huge.status_code == 422
+
+
+@pytest.fixture
+def moved(at: Shell, two: dict[str, Urls]) -> str:
+    """A key that was made at home, before its tenant moved."""
+    ask(two["one"], "select ostinato.enqueue_job('app.task', tenant_id => 'globex')")
+    key = asyncio.run(key_in(two["one"], "globex"))
+    at.run("tenants", "move", "globex", "--to", "two")
+    return key
+
+
+@pytest.fixture
+def home(file: Path, two: dict[str, Urls], tmp_path: Path) -> Iterator[Proxy]:
+    """The way to the home of the map."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    with between(two["one"].worker, folder) as proxy:
+        text = file.read_text()
+        for url in (two["one"].worker, two["one"].admin, two["one"].api):
+            text = text.replace(url, proxy.url(url))
+        file.write_text(text)
+        yield proxy
+
+
+@pytest.mark.slow
+async def test_a_home_that_is_away_takes_no_tenant_of_another_cell_along(
+    moved: str, home: Proxy, file: Path, two: dict[str, Urls]
+) -> None:
+    """It is away already when the process starts."""
+    home.refusing = True
+    acme, wrong = await key_in(two["one"], "acme"), "ost_1_" + "x" * 43
+    api = CellsApi(read_cells(Settings(cells_file=str(file))), [])
+    transport = httpx.ASGITransport(api, raise_app_exceptions=False)
+    async with api.running(), httpx.AsyncClient(transport=transport, base_url="http://api.test") as http:
+
+        async def add(key: str) -> httpx.Response:
+            return await http.post(JOBS, json={"kind": "app.task"}, headers={"Authorization": f"Bearer {key}"})
+
+        assert (await add(moved)).status_code == 202
+        assert ask(two["two"], "select count(*) from ostinato_data.job where tenant_id = 'globex'") == [(2,)]
+        entered = await http.post("/console/sign-in", data={"key": moved})
+        assert (entered.status_code, entered.headers["location"]) == (303, "/cells/two/console/")
+        ready = await http.get("/health/ready")
+        assert (ready.status_code, ready.json()["checks"][0]["state"]) == (200, "ok")
+        for key in (acme, wrong):  # nobody can tell now which of them is good
+            refused = await add(key)
+            assert (refused.status_code, refused.json()["code"]) == (503, "database_unavailable")
+
+        home.refusing = False
+        await until_async(lambda: succeeds(add, acme))
+        assert (await add(wrong)).status_code == 401
+
+
+async def succeeds(add: Callable[[str], Awaitable[httpx.Response]], key: str) -> bool:
+    return (await add(key)).status_code == 202

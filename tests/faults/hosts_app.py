@@ -6,6 +6,7 @@ end       … and ended
 emitted   an event, in the transaction that emits it
 booked    the same event, as its subscriber has it
 slot      a slot of a schedule was served
+told      those that hold on may end; a test writes it
 """
 
 import os
@@ -72,3 +73,15 @@ async def book(ctx: Context, event: Event[Any]) -> None:
 async def serve(ctx: Context, scheduled_for: Slot) -> None:
     async with ctx.transaction() as conn:
         await note(conn, ctx, "slot", str(scheduled_for.key))
+
+
+@app.job(retry=STUBBORN)
+async def holding(ctx: Context, until: int) -> None:
+    """Holds on until it is told, or runs for the second time: who is cut off has something that another takes over."""
+    url = os.environ["OSTINATO_DATABASE_URL"]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=3) as conn:
+        while ctx.job.attempt == 1:
+            told = await conn.execute("select from history where what = 'told' and number >= %s", [until])
+            if await told.fetchone() is not None:
+                return
+            await let_pass(0.1)

@@ -3,14 +3,9 @@
 import asyncio
 import hashlib
 import json
-import re
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -18,85 +13,20 @@ from ostinato._core.base.enderrors import BackupFailed
 from ostinato._core.base.errors import Conflict
 from ostinato._core.db.backup import objects
 from ostinato._core.db.backup.repository import About, Base, Repository
+from tests.bucket import Bucket, bucket_here
 
 SEGMENT_BYTES = 2**20
-KEY = re.compile(r"<Key>([^<]*)</Key>")
 AT = datetime(2026, 11, 18, 9, tzinfo=UTC)
 ABOUT = About("7", 18, SEGMENT_BYTES, "slot", embedded=True)
 
 
-class Bucket(ThreadingHTTPServer):
-    """Objects by their path; the part of S3 that a copy uses."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Door)
-        self.objects: dict[str, bytes] = {}
-        self.asked: list[str] = []
-        self.failing = False
-
-
-class Door(BaseHTTPRequestHandler):
-    server: Bucket
-    protocol_version = "HTTP/1.1"
-
-    def answer(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        path = urlsplit(self.path).path
-        self.server.asked.append(f"{self.command} {path}")
-        status, content = (403, b"") if self.server.failing else self.done(path, body)
-        self.send_response(status)
-        self.send_header("content-length", str(len(content)))
-        self.send_header("etag", '"1"')
-        self.send_header("last-modified", "Wed, 18 Nov 2026 09:00:00 GMT")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
-
-    def done(self, path: str, body: bytes) -> tuple[int, bytes]:
-        kept = self.server.objects
-        if self.command == "PUT":
-            kept[path] = body
-            return 200, b""
-        if self.command == "POST" and "delete" in parse_qs(urlsplit(self.path).query, keep_blank_values=True):
-            keys = KEY.findall(body.decode())
-            for key in keys:
-                del kept[f"/bucket/{key}"]
-            told = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in keys)
-            return 200, f"<DeleteResult>{told}</DeleteResult>".encode()
-        if path not in kept:
-            return 404, b"<Error><Code>NoSuchKey</Code></Error>"
-        return 200, kept[path]
-
-    do_PUT = do_GET = do_HEAD = do_POST = do_DELETE = answer  # noqa: N815 - as the library calls them
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def serving() -> Iterator[Bucket]:
-    bucket = Bucket()
-    thread = threading.Thread(target=bucket.serve_forever)
-    thread.start()
-    try:
-        yield bucket
-    finally:
-        bucket.shutdown()
-        thread.join()
-        bucket.server_close()
+URL = "s3://bucket/site"
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    with serving() as made:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{made.server_port}")
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "made-up")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "made-up")
-        monkeypatch.setenv("AWS_REGION", "eu-west-3")
+def bucket() -> Iterator[Bucket]:
+    with bucket_here() as made:
         yield made
-
-
-URL = "s3://bucket/site"
 
 
 @pytest.fixture
@@ -183,6 +113,9 @@ def test_another_server_and_a_store_that_refuses_are_told(repository: Repository
     with pytest.raises(BackupFailed, match="refused or did not answer") as told:
         asyncio.run(objects.push(repository, URL))
     assert "made-up" not in str(told.value)
+    bucket.failing, bucket.missing = False, True
+    with pytest.raises(BackupFailed, match="there is no such bucket"):
+        asyncio.run(objects.push(repository, URL))
 
 
 def test_a_folder_elsewhere_is_a_store_too(repository: Repository, tmp_path: Path) -> None:

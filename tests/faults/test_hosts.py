@@ -18,9 +18,11 @@ from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.types.json import Json
 
 from ostinato._core.db import migrate
 from ostinato._core.engine import clock, keys, schedules
@@ -56,6 +58,12 @@ SLOTS = 20
 MORE = 8
 SOON: dict[str, Any] = {"beat_seconds": 0.5, "expiry_seconds": 3, "call_timeout_seconds": 2}
 BEHIND = "select from ostinato.list_subscriptions() s where s.behind + s.waiting + s.held > 0"
+LOST = "select exists (select from ostinato_data.outcome o where o.worker_id = %s and o.outcome = 'lost')"
+HOLD = "select ostinato.enqueue_job('hosts.holding', %s)"
+HELD = (
+    "select c.worker_id from ostinato_data.claim c join ostinato_data.worker w on w.id = c.worker_id"
+    " where w.name = %s and c.job_ids && %s::bigint[]"
+)
 HISTORY = """
 create table history
     (n bigint generated always as identity, what text, key text, number bigint, job_id bigint, attempt int);
@@ -160,6 +168,7 @@ class Field:
 
     def __init__(self, net: Network, site: Site, callers: Callers, hands: dict[str, Hand]) -> None:
         self.net, self.site, self.callers, self.hands = net, site, callers, hands
+        self._told = 0
 
     def goes_on(self) -> None:
         """Wait until more was done than before."""
@@ -167,17 +176,33 @@ class Field:
         eventually(lambda: self.site.ended() >= enough)
 
     def part(self, one: str, other: str) -> None:
-        before = self._noticed()
+        before, held = self._noticed(), self._hold({one, other})
         with self.net.parted(self.net[one], self.net[other]):
-            self._feel({one, other}, before)
+            self._feel({one, other}, before, held)
         self._recover()
 
     def part_one_way(self, source: str, target: str) -> None:
-        before = self._noticed()
+        before, held = self._noticed(), self._hold({source, target})
         self.net.drop(self.net[source], self.net[target])
-        self._feel({source, target}, before)
+        self._feel({source, target}, before, held)
         self.net.heal(self.net[target])
         self._recover()
+
+    def _hold(self, ends: set[str]) -> UUID | None:
+        """Give the worker that is to lose the database a job that it holds on to; returns its id. None: none does."""
+        hand = next((self.hands[name] for name in ends if name in self.hands), None)
+        if hand is None or "db" not in ends:
+            return None
+        self._told += 1
+        jobs, held = list[int](), set[UUID]()
+
+        def has_one() -> bool:
+            jobs.append(self.site.value(HOLD, Json({"until": self._told})))
+            held.update(row[0] for row in self.site.rows(HELD, hand.name, jobs))
+            return bool(held)
+
+        eventually(has_one)
+        return held.pop()
 
     def lose(self, one: str, other: str, share: float) -> None:
         for source, target in ((one, other), (other, one)):
@@ -202,12 +227,15 @@ class Field:
         lost = {name: hand.said("heart_lost_connection") for name, hand in self.hands.items()}
         return lost | {"api": self.callers.refused}
 
-    def _feel(self, ends: set[str], before: dict[str, int]) -> None:
-        """Wait until whoever lost the database has noticed, and the others have gone on."""
+    def _feel(self, ends: set[str], before: dict[str, int], held: UUID | None) -> None:
+        """Wait until whoever lost the database has noticed, its work was taken over, and the others have gone on."""
         say(f"parted: {' and '.join(sorted(ends))}")
         if "db" in ends:
             (name,) = ends - {"db"}
             eventually(lambda: self._noticed()[name] > before[name])
+        if held is not None:
+            self.site.until(LOST, held)
+            self.site.rows("insert into history (what, number) values ('told', %s)", self._told)
         if ends != {"db", "api"}:
             self.goes_on()
 

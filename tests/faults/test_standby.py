@@ -2,6 +2,7 @@
 
 import asyncio
 import ctypes
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,14 +13,16 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
-from ostinato._core.base.errors import Conflict, InvalidInput, NotFound
+from ostinato._core.base.errors import Conflict, EmbeddedError, InvalidInput, NotFound
 from ostinato._core.db import embedded
+from ostinato._core.db.backup import server as servers
 from ostinato._core.db.backup import standby
 from ostinato._core.db.cluster import Cluster, CommandFailed
 from ostinato._core.db.embedded import Server
+from tests.faults.plain import HERE, machine, plain_server
 from tests.faults.receiving import source_of
 from tests.faults.replicas import copied, kill_server
-from tests.faults.test_backup import ENQUEUE, LOAD_THREADS, Load, jobs_in
+from tests.faults.test_backup import ENQUEUE, LOAD_THREADS, OLDEST, Load, jobs_in
 from tests.needs import needs
 from tests.waiting import until
 
@@ -178,6 +181,71 @@ def test_the_zombie_of_a_killed_server_does_not_keep_its_folder_locked(seed: Pat
                 own.cluster.halt("immediate")
         finally:
             psutil.wait_procs(family)
+
+
+@needs("postgresql-15", here=(OLDEST / "postgres").exists(), reason="PostgreSQL 15 is not installed")
+def test_a_server_of_ones_own_gets_a_standby_which_is_promoted_and_the_old_one_rejoins(tmp_path: Path) -> None:
+    """Two machines, with what `initdb` makes: no settings and no password of ours anywhere."""
+    first, second = machine(tmp_path / "first"), machine(tmp_path / "second")
+    folder = tmp_path / "second" / "copy"
+    with plain_server(OLDEST, tmp_path / "first") as own, ended(folder):
+        made = asyncio.run(standby.create(asyncio.run(servers.source(first)), folder))
+        assert (made.started, made.synchronous) == (True, True)
+        assert at(first, "select sync_state from pg_stat_replication") == "sync"
+        at(first, "create table kept as select 7 as n")
+        own.halt("immediate")
+
+        promoted = asyncio.run(standby.promote(folder))
+        assert not promoted.ours
+        assert at(second, "select n from kept") == 7
+        at(second, "insert into kept values (8)")
+
+        new = asyncio.run(servers.source(second))
+        again = asyncio.run(standby.rejoin(new, own.pgdata))  # the data directory itself, as `initdb` was given it
+        assert (again.folder, again.started, again.synchronous) == (own.pgdata, True, True)
+        assert at(second, "select sync_state from pg_stat_replication") == "sync"
+        at(second, "insert into kept values (9)")
+        until(lambda: at(first, "select sum(n) from kept") == 7 + 8 + 9)
+
+        promoted.halt("immediate")
+        asyncio.run(standby.promote(own.pgdata))  # and back
+        assert at(first, "select pg_is_in_recovery()") is False
+        assert at(first, WAITS_FOR) == ""
+
+
+@needs("postgresql-15", here=(OLDEST / "postgres").exists(), reason="PostgreSQL 15 is not installed")
+def test_a_standby_that_cannot_start_leaves_nothing_behind_and_is_made_once_it_can(tmp_path: Path) -> None:
+    first = machine(tmp_path / "first")
+    folder = tmp_path / "second" / "copy"
+    folder.mkdir(parents=True)
+    (tmp_path / "second" / HERE).write_text("shared_buffers = 'much'\n")
+    (tmp_path / "second" / HERE).chmod(0o644)
+    with plain_server(OLDEST, tmp_path / "first"), ended(folder), quick_to_give_up():
+        source = asyncio.run(servers.source(first))
+        with pytest.raises(EmbeddedError, match="shared_buffers") as failed:
+            asyncio.run(standby.create(source, folder))
+
+        assert "is empty again, no log is kept for it" in str(failed.value)
+        assert list(folder.iterdir()) == []
+        assert at(first, "select count(*) from pg_replication_slots") == 0
+        shutil.rmtree(tmp_path / "second")
+        machine(tmp_path / "second")
+        assert asyncio.run(standby.create(source, folder)).synchronous
+
+
+@contextmanager
+def quick_to_give_up() -> Iterator[None]:
+    """What is waited for here is a process that a killed server left: there is none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(standby, "LEFTOVER_SECONDS", 0.0)
+        yield
+
+
+def at(url: str, statement: str) -> object:
+    with psycopg.connect(url, autocommit=True, client_encoding="utf8") as conn:
+        cursor = conn.execute(statement.encode())
+        row = cursor.fetchone() if cursor.description else None
+    return row[0] if row else None
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.testing import KEY
 from ostinato.lab.torture import app as torture_app
 from ostinato.lab.torture import events as torture_events
-from ostinato.lab.torture import network
+from ostinato.lab.torture import network, promises
 from ostinato.lab.torture.receiver import Message, Receiver
 from tests.faults.site import Site, say
 from tests.needs import needs
@@ -57,7 +57,9 @@ def test_a_short_torture_of_several_hosts_breaks_no_promise_and_fails_over() -> 
 
     assert (ended.returncode, report["holds"], report["hosts"]) == (0, True, 3)
     assert report["harm"]["failed over"] >= 1
-    assert {count["name"]: count["value"] for count in report["counts"]}["jobs done"] > 0
+    found = {count["name"]: count["value"] for count in report["counts"]}
+    assert found["jobs done"] > 0
+    assert found["slots of schedules"] > 0
 
 
 async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
@@ -104,6 +106,47 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
         "webhooks received more often than attempted": 3,
     }
     assert [story.split()[1] for story in stories] == [f"{first}", f"{fourth}"]
+
+
+async def test_every_broken_promise_of_leases_limits_and_schedules_is_counted(site: Site) -> None:
+    """Tokens that go back, a job that began beside another, slots that were missed, or served by two."""
+    jobs = site.enqueue("effect", 8)
+    for job_id in jobs[:7]:  # the last one never ended
+        site.rows(
+            "insert into ostinato_data.outcome (job_id, attempt, outcome, finished_at) values (%s, 1, 'done', now())",
+            job_id,
+        )
+    one, two, three, four, five, six, seven, undone = jobs
+    async with await psycopg.AsyncConnection.connect(site.urls.admin, autocommit=True) as conn:
+        for file in ("torture.sql", "promises.sql"):
+            await conn.execute(statement("ostinato.lab.torture", f"sql/{file}", "create_tables"))
+        for what, key, number, job_id in [
+            ("lease", "till", 1, one),
+            ("lease", "till", 3, two),
+            ("lease", "till", 2, three),  # late
+            ("lease", "till", 4, undone),  # of nobody
+            ("begin", "a", 0, four),
+            ("begin", "b", 0, five),  # of another key: it may
+            ("begin", "a", 0, six),  # beside the first
+            ("end", "a", 0, four),
+            ("end", "b", 0, five),
+            ("end", "a", 0, six),
+            ("begin", "a", 0, undone),  # which was cut off, and counts for nothing
+            ("slot", "0", 0, one),
+            ("slot", "1", 0, two),
+            ("slot", "1", 0, seven),
+            ("slot", "2", 0, undone),
+        ]:
+            values = [what, key, number, job_id, 1]
+            await conn.execute(statement("ostinato.lab.torture", "sql/promises.sql", "write"), values)
+        found = await promises.counts(conn, ["0", "1", "2", "3"])
+        assert await promises.left(conn, ["0", "1", "2", "3"]) == 1
+
+    assert {count.name: count.value for count in found if not count.holds} == {
+        "writes under a lease that somebody else had": 2,
+        "jobs of a limited key beside each other": 1,
+        "slots of schedules missed or served twice": 3,
+    }
 
 
 def test_a_broken_promise_is_an_exit_code() -> None:

@@ -46,7 +46,7 @@ def test_what_the_workflow_installs_must_be_used_there() -> None:
 def test_what_the_local_run_finds_must_be_used_there() -> None:
     named = re.findall(r"&& echo \"?([a-z]+(?:-\$major)?)\"?$", text_of(ROOT / ".ci" / "run"), re.MULTILINE)
 
-    brokers, places = {"rabbitmq", "nats"}, {"patroni", "hosts", "postgresql-$major"}
+    brokers, places = {"rabbitmq", "nats"}, {"patroni", "hosts", "clone", "postgresql-$major"}
     assert set(named) == {"pgbouncer", "faketime", "tesseract", "chromium", "generator"} | brokers | places
     assert f"\nexport {MUST_RUN}\n" in text_of(ROOT / ".ci" / "run")
 

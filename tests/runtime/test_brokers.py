@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import nats
 import pytest
+from nats.js.api import AckPolicy
 
 from ostinato import App, Context, Worker
 from ostinato._core.base import cloudevents
@@ -165,6 +167,23 @@ async def test_in_binary_mode_the_attributes_are_headers(lab: Lab, any_broker: B
     assert found.headers[f"{prefix}type"] == "thing.made"
     assert found.headers[f"{prefix}source"] == "//eu-1.example/lab"
     assert found.headers[f"{prefix}subject"] == subject
+
+
+async def test_a_queue_that_is_not_there_is_made_as_a_quorum_queue(lab: Lab, running: dict[str, Broker]) -> None:
+    """By who publishes, and by who takes in."""
+    rabbit, into, out = running["rabbitmq"], somewhere("rabbitmq"), somewhere("rabbitmq")
+    relaying(lab, out)
+
+    @lab.app.on_message(source_of(into))
+    async def take(_: Context, message: Message[Any]) -> None:
+        """Nothing comes."""
+
+    await emit(lab, ("A", 1))
+    async with lab.worker(**rabbit.settings()):
+        await rabbit.holds(out.name, 1)
+        await until_async(lambda: asyncio.to_thread(lambda: into.name in rabbit.queues()))
+    made = await asyncio.to_thread(rabbit.queues)
+    assert (made[into.name], made[out.name]) == ("quorum", "quorum")
 
 
 @pytest.mark.usefixtures("soon")
@@ -342,6 +361,8 @@ async def test_a_message_that_comes_again_has_one_effect(lab: Lab, lasting: Brok
     async def take(_: Context, message: Message[Any]) -> None:
         taken.append(message.data["n"])
 
+    if lasting.kind == "nats":  # which sends again after its `ack_wait`: 30 s, unless the consumer says otherwise
+        await impatient(lasting, place, "lab.take")
     with wire(lasting.port) as between:
         async with lab.worker(**lasting.settings(between.port)) as worker:
             intake = worker._taking[0]
@@ -356,14 +377,28 @@ async def test_a_message_that_comes_again_has_one_effect(lab: Lab, lasting: Brok
             taken_again: list[bool] = []
             intake._commit = commit_and_cut  # type: ignore[method-assign]
             await lasting.send(place.name, cloudevent(1))
-            if lasting.kind == "rabbitmq":  # NATS waits for its `ack_wait` of 30 s before it sends again
-                await until_async(lambda: counted(worker, MESSAGES_TAKEN, "lab.take", "repeated") == 1)
+            await until_async(lambda: counted(worker, MESSAGES_TAKEN, "lab.take", "repeated") == 1)
             await until_async(lambda: taken == [1])
             await lasting.send(place.name, cloudevent(1), cloudevent(2))
             await until_async(lambda: sorted(taken) == [1, 2])
             await until_async(lambda: counted(worker, MESSAGES_TAKEN, "lab.take", "new") == 2)
 
     assert sorted(taken) == [1, 2]
+
+
+async def impatient(running: Broker, place: Place, consumer: str) -> None:
+    """Make the consumer that the intake will find, with a short time to acknowledge."""
+    client = await nats.connect(running.url())
+    stream = client.jetstream()
+    await stream.add_stream(name=place.name, subjects=[f"{place.name}.>"])
+    await stream.add_consumer(
+        place.name,
+        durable_name=consumer.replace(".", "_"),
+        ack_policy=AckPolicy.EXPLICIT,
+        ack_wait=1.0,
+        filter_subject=f"{place.name}.*",
+    )
+    await client.close()
 
 
 async def test_a_message_that_cannot_be_read_is_a_dead_letter_and_blocks_nobody(lab: Lab, lasting: Broker) -> None:
@@ -400,10 +435,10 @@ async def test_a_message_that_cannot_be_read_is_a_dead_letter_and_blocks_nobody(
 
 @pytest.mark.parametrize("fault", ["before", "after"])
 async def test_messages_wait_while_the_database_is_away(
-    lab: Lab, running: dict[str, Broker], fault: Fault, tmp_path: Path
+    lab: Lab, lasting: Broker, fault: Fault, tmp_path: Path
 ) -> None:
     """Its connection is cut in the transaction: nothing is acknowledged before a commit that succeeds."""
-    nats, place = running["nats"], somewhere("nats")
+    place = somewhere(lasting.kind)
     taken: list[int] = []
 
     @lab.app.on_message(source_of(place))
@@ -414,9 +449,9 @@ async def test_messages_wait_while_the_database_is_away(
     with between(database.url, tmp_path) as proxy:
         proxy.once(fault, "finish_idempotent")
         away = replace(database, url=proxy.url(database.url), listen_url=None)
-        worker = Worker([lab.app], away, lab.new_worker(**nats.settings()).settings)
+        worker = Worker([lab.app], away, lab.new_worker(**lasting.settings()).settings)
         async with in_its_loop(worker):
-            await nats.send(place.name, cloudevent(1), cloudevent(2))
+            await lasting.send(place.name, cloudevent(1), cloudevent(2))
             await until_async(lambda: sorted(taken) == [1, 2])
 
     assert [made[0] for made in proxy.faults] == [fault]

@@ -2,9 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +12,27 @@ import psycopg
 import pytest
 
 from ostinato import App, Worker
-from ostinato._core.base.cellmap import read_cells
+from ostinato._core.base.cellmap import CellMap, read_cells
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.backup import server
 from ostinato._core.db.call import call
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine import cell_setup, cells, moves
 from ostinato._core.engine.moves import Move, Moved, Side
-from ostinato._core.runtime.cells import Cells
+from ostinato._core.runtime import cells as runtime_cells
+from ostinato._core.runtime.cells import Cells, first_to
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.worker.enrol import declare_kinds
-from ostinato.errors import Conflict, TenantMoved
+from ostinato.errors import Conflict, DatabaseUnavailable, TenantMoved
 from tests.conftest import copy_of_engine, note_called_functions
+from tests.proxy import between
 from tests.runtime.conftest import EMPTY
 from tests.runtime.lab import QUICK, running
 from tests.slow import first_only
 from tests.waiting import until_async
 
 NAMES = ("one", "two", "three")
+WHO = ("acme", "globex", "initech", "umbrella")
 STEPS = ("drain", "expect", "close", "dump", "load", "point", "remove")
 EFFECTS = "create table public.effect (job_id bigint, tenant_id text); grant all on public.effect to public"
 EMIT = (
@@ -91,11 +94,34 @@ class World:
 
     @asynccontextmanager
     async def workers(self) -> AsyncIterator[None]:
+        async with self.workers_of(*self.urls):
+            yield
+
+    @asynccontextmanager
+    async def workers_of(self, *names: str) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for urls in self.urls.values():
+            for urls in map(self.urls.__getitem__, names):
                 database = Database(urls.worker, urls.admin, urls.worker)
                 await stack.enter_async_context(running(Worker([app], database, Settings(**QUICK))))
             yield
+
+    async def place(self, tenant: str, cell: str) -> None:
+        """As `ostinato cells place`."""
+        await cells.set_place(self.admins["one"], tenant, "left", cell)
+        await cells.set_place(self.admins[cell], tenant, "here", "one")
+
+    async def native(self, tenant: str, cell: str) -> None:
+        """A tenant with work in a cell that only home has named."""
+        await cells.set_place(self.admins["one"], tenant, "left", cell)
+        await note.options(tenant=tenant).enqueue(self.cells.client(cell), n=1)
+
+    def found_by(self, way: Callable[[str], str]) -> CellMap:
+        """The map, with another way to home."""
+        home = self.cells.map.cell("one")
+        settings = home.settings
+        assert settings.database_url is not None
+        led = replace(settings, database_url=way(settings.database_url))
+        return replace(self.cells.map, cells=self.cells.map.cells | {"one": replace(home, settings=led)})
 
     async def effects(self) -> list[tuple[int, str]]:
         found = await self.rows("select job_id, tenant_id from public.effect")
@@ -113,7 +139,13 @@ def cell_urls(shared_server: Server) -> dict[str, Urls]:
 
 @pytest.fixture
 async def world(cell_urls: dict[str, Urls], tmp_path: Path) -> AsyncIterator[World]:
-    file = tmp_path / "cells.toml"
+    async with world_of(cell_urls, tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def world_of(cell_urls: dict[str, Urls], folder: Path) -> AsyncIterator[World]:
+    file = folder / "cells.toml"
     lines = ['home = "one"']
     for number, (name, urls) in enumerate(cell_urls.items(), 1):
         lines += [f"[{name}]", f"number = {number}", f'database_url = "{urls.worker}"', f'admin_url = "{urls.admin}"']
@@ -130,7 +162,7 @@ async def world(cell_urls: dict[str, Urls], tmp_path: Path) -> AsyncIterator[Wor
             await declare_kinds(conn, [app])
             await cell_setup.share_secrets(admins["one"], conn, [])
             await cell_setup.number_ids(conn, found.cell(name).number, [])
-        yield World(cell_urls, admins, await stack.enter_async_context(Cells(found)), tmp_path)
+        yield World(cell_urls, admins, await stack.enter_async_context(Cells(found)), folder)
         for conn in admins.values():
             await note_called_functions(conn)
 
@@ -232,6 +264,10 @@ async def test_ids_of_cells_never_meet(world: World) -> None:
 async def test_a_move_that_is_killed_is_repeated_under_load_and_nothing_is_lost_or_doubled(
     world: World, at: str
 ) -> None:
+    await kill_and_repeat(world, at)
+
+
+async def kill_and_repeat(world: World, at: str) -> None:
     added: list[int] = []
     others: list[int] = []
     enough = asyncio.Event()
@@ -307,3 +343,52 @@ async def test_where_a_tenant_is_may_change_while_it_is_asked(world: World) -> N
         return next(answers[name])
 
     assert await moves.where("acme", "two", ask) == "two"
+
+
+async def test_who_lives_elsewhere_is_found_while_home_is_away(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what was known, however old; and by a client that has just begun, from the cells themselves."""
+    monkeypatch.setattr(runtime_cells, "KNOWN_SECONDS", 0.0)
+    await note.enqueue(world.cells.for_tenant("acme"), n=1)
+    await world.move("acme", "one", "two")
+    await world.place("globex", "three")
+    await world.native("initech", "two")  # of an earlier release: placed, and no more than its rows says so there
+    home = world.folder / "home"
+    home.mkdir()
+    with between(world.urls["one"].worker, home) as proxy:
+        found = world.found_by(proxy.url)
+        async with Cells(found) as known, Cells(found) as fresh:
+            assert [await known.where(name) for name in WHO] == ["two", "three", "two", "one"]
+            with proxy.away():
+                assert [await known.where(name) for name in WHO] == ["two", "three", "two", "one"]
+                assert [await fresh.where(name) for name in WHO[:3]] == ["two", "three", "two"]
+                await note.enqueue(fresh.for_tenant("acme"), n=2)
+                with pytest.raises(DatabaseUnavailable, match="no other cell says that umbrella lives there"):
+                    await fresh.where("umbrella")
+                with pytest.raises(DatabaseUnavailable):  # whom each cell has
+                    await fresh.where("default")
+            await until_async(lambda: _says(fresh, "umbrella", "one"))
+
+
+async def _says(found: Cells, tenant: str, cell: str) -> bool:
+    with suppress(DatabaseUnavailable):
+        return await found.where(tenant) == cell
+    return False
+
+
+async def test_the_first_that_says_yes_is_waited_for_and_no_other() -> None:
+    never = asyncio.Event()
+    asked = []
+
+    async def says(name: str) -> bool:
+        asked.append(name)
+        if name == "silent":
+            await never.wait()
+        if name == "away":
+            raise DatabaseUnavailable("it is away")
+        return name == "yes"
+
+    assert await first_to(["yes", "away"], says) == ("yes", [])
+    assert asked == ["yes"]
+    assert await first_to(["silent", "no", "yes"], says) == ("yes", [])
+    assert await first_to(["away", "no"], says) == (None, ["away"])
+    assert await first_to([], says) == (None, [])

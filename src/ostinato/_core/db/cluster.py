@@ -86,22 +86,29 @@ class Cluster:
     folder_of_binaries: Path
     major: int
     user: OsUser
+    within: str = "postgres"
+    """The folder of the cluster in the data folder; `.` for a server of one's own, whose folder is both."""
 
     @classmethod
-    def at(cls, data_dir: Path, folder_of_binaries: Path | None = None) -> "Cluster":
+    def at(cls, data_dir: Path, folder_of_binaries: Path | None = None, within: str = "postgres") -> "Cluster":
         """Return the cluster of a data folder; creates the folder if it is missing, not the cluster."""
         data_dir = usable_folder(data_dir)
         folder = folder_of_binaries or binaries.embedded()
-        user = server_user(data_dir / "postgres")
+        user = server_user(data_dir / within)
         if user.uid != os.geteuid():
             let_in(user, data_dir)
             binaries.let_run(folder, user)
-        return cls(data_dir, folder, binaries.major_version(folder), user)
+        return cls(data_dir, folder, binaries.major_version(folder), user, within)
 
     @property
     def pgdata(self) -> Path:
         """The folder of the cluster itself."""
-        return self.data_dir / "postgres"
+        return self.data_dir / self.within
+
+    @property
+    def ours(self) -> bool:
+        """Whether we configure it; the settings and passwords of a server of one's own are its owner's."""
+        return (self.pgdata / serverconf.FILE).exists()
 
     @property
     def log_path(self) -> Path:
@@ -175,7 +182,8 @@ class Cluster:
         """Start the server and wait until it accepts connections."""
         self.check_room(ROOM_TO_START, "To start, the database needs")
         self._renew_log()
-        ensure_password(self.data_dir, self.command)
+        if self.ours:
+            ensure_password(self.data_dir, self.command)
         self.command.run(
             "pg_ctl",
             *("start", "--wait", "--silent", f"--timeout={START_SECONDS}"),

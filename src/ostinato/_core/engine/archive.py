@@ -56,8 +56,16 @@ async def rule(conn: Connection) -> str | None:
 
 
 async def list_archived(conn: Connection, *, after: str = "", most: int = 1000) -> list[Archived]:
-    """Return what was archived, by name."""
+    """Return what was archived, by name: one page of it."""
     return await call_as(conn, class_row(Archived), "list_archive", _read=True, after=after, most=most)
+
+
+async def all_archived(conn: Connection) -> list[Archived]:
+    """Return all that was archived, by name."""
+    found: list[Archived] = []
+    while more := await list_archived(conn, after=found[-1].name if found else ""):
+        found += more
+    return found
 
 
 async def run(
@@ -87,7 +95,7 @@ async def run(
 
 async def read(conn: Connection, name: str) -> AsyncIterator[bytes]:
     """Yield the lines of a file, once all of it is known to be as it was written."""
-    found = [each for each in await list_archived(conn, after=name[:-1], most=1000) if each.name == name]
+    found = [each for each in await all_archived(conn) if each.name == name]
     if not found:
         raise NotFound(f"{name} was not archived", hint="`ostinato archive list` shows what was.")
     await check(found[0])

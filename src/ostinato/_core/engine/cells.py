@@ -14,6 +14,7 @@ Connection = AsyncConnection[Any]
 
 GONE = frozenset({"leaving", "left"})
 MOVING = frozenset({"draining", "closed", "leaving", "coming"})
+SERVED = frozenset({"here", "draining", "closed"})
 
 
 @dataclass(frozen=True, slots=True)

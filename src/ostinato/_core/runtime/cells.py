@@ -6,21 +6,23 @@ async with tenants.connect_cells() as cells:
     async with acme.transaction() as conn: ...        # in one cell; none crosses two
 
 Where a tenant lives is remembered. A cell that it has left refuses, with the first statement and before anything is
-done; then the others are asked, and while it moves it is waited for.
+done; then the others are asked, and while it moves it is waited for. Home, which is asked first, may be away: then what
+is remembered counts however old it is, and who is not remembered is looked for in the other cells.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self, Unpack
 
 from psycopg import AsyncConnection
 
 from ostinato._core.base.cellmap import Cell, CellMap, read_cells
 from ostinato._core.base.enderrors import TenantMoved
-from ostinato._core.base.errors import OstinatoError
+from ostinato._core.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato._core.base.settings import Settings, load
 from ostinato._core.db.pool import connect
 from ostinato._core.engine import cells as engine
@@ -36,6 +38,11 @@ KNOWN_SECONDS = 60.0
 MOST_KNOWN = 100_000
 AGAIN_SECONDS = 0.1
 PATIENCE_SECONDS = 30.0
+HURRY_SECONDS = 0.5
+"""How long one cell is asked alone: one that is away takes seconds to say nothing."""
+AWAY_SECONDS = 5.0
+"""How long home, once found to be away, is asked last."""
+EVERYWHERE = "default"  # the tenant of who names none: each cell has its own
 
 
 class Cells:
@@ -48,6 +55,7 @@ class Cells:
             for name, cell in found.cells.items()
         }
         self._known: dict[str, tuple[str, float]] = {}
+        self._away_until = 0.0
         self._open = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -73,12 +81,48 @@ class Cells:
         cell, until = self._known.get(tenant_id, ("", 0.0))
         if time.monotonic() < until:
             return cell
+        if not self._home_is_away:
+            try:
+                return self._keep(tenant_id, await moves.where(tenant_id, self.map.home, partial(self._ask, tenant_id)))
+            except DatabaseUnavailable:
+                if not self._home_is_away:  # it has answered, and the cell that it points to does not
+                    raise
+        found = cell or (await first_to(self._others, partial(self._serves, tenant_id)))[0]
+        if found is None:
+            raise DatabaseUnavailable(
+                f"the home of the cells, {self.map.home}, is away, and no other cell says that {tenant_id} lives there",
+                hint="Tenants of other cells are served; this one is once home answers.",
+                cell=self.map.home,
+                tenant_id=tenant_id,
+            )
+        return self._keep(tenant_id, found)
 
-        async def ask(name: str) -> engine.Place | None:
+    @property
+    def _home_is_away(self) -> bool:
+        return time.monotonic() < self._away_until
+
+    @property
+    def _others(self) -> list[str]:
+        return [name for name in self._clients if name != self.map.home]
+
+    async def _ask(self, tenant_id: str, name: str) -> engine.Place | None:
+        try:
             async with self.client(name).connection() as conn:
                 return await engine.place(conn, tenant_id)
+        except DatabaseUnavailable:
+            if name == self.map.home:
+                self._away_until = time.monotonic() + AWAY_SECONDS
+            raise
 
-        cell = await moves.where(tenant_id, self.map.home, ask)
+    async def _serves(self, tenant_id: str, name: str) -> bool:
+        """Return whether a cell says by itself that it serves a tenant: it was placed there, or has work there."""
+        async with self.client(name).connection() as conn:
+            found = await engine.place(conn, tenant_id)
+            if found is not None:
+                return found.state in engine.SERVED
+            return tenant_id != EVERYWHERE and await engine.knows(conn, tenant_id)
+
+    def _keep(self, tenant_id: str, cell: str) -> str:
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         self._known[tenant_id] = (cell, time.monotonic() + KNOWN_SECONDS)
@@ -152,6 +196,33 @@ class CellTenant:
     async def result(self, job_id: int, timeout: float | None = None) -> Any:  # noqa: ANN401, ASYNC109 - as above
         """Wait for the result of a job of the tenant, as `wait` does."""
         return (await self.wait(job_id, timeout)).value()
+
+
+async def first_to(names: Sequence[str], says: Callable[[str], Awaitable[bool]]) -> tuple[str | None, list[str]]:
+    """Return the first cell that says yes, if one does, and those that were found to be away.
+
+    The first of the names is asked alone; the others as soon as it says no, is away, or takes its time.
+    """
+    begun, waiting = list(names[:1]), list(names[1:])
+    asked: dict[asyncio.Future[bool], str] = {}
+    away: list[str] = []
+    try:
+        while begun or asked:
+            asked |= {asyncio.ensure_future(says(name)): name for name in begun}
+            seconds = HURRY_SECONDS if waiting else None
+            done, _ = await asyncio.wait(asked, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            begun, waiting = waiting, []
+            for task in done:
+                name = asked.pop(task)
+                try:
+                    if task.result():
+                        return name, away
+                except OstinatoError:
+                    away.append(name)
+    finally:
+        for task in asked:
+            task.cancel()
+    return None, away
 
 
 @asynccontextmanager

@@ -88,6 +88,15 @@ def inside(view: View, path: str) -> str:
     return path if _INSIDE.fullmatch(path) else view.at("/")
 
 
+def _here(view: View, path: str) -> str:
+    """Return the same page of this cell, for who was asked to sign in on a page of another one."""
+    prefix, cell = view.request.state.prefix, view.parts.cell
+    if not cell:
+        return path
+    elsewhere = re.compile(rf"{re.escape(prefix.removesuffix(f'/cells/{cell}'))}/cells/[a-z0-9-]+(?=/)")
+    return elsewhere.sub(lambda _: prefix, path, count=1) if elsewhere.match(path) else path
+
+
 async def _caller_of(view: View) -> Caller:
     """Return the caller whose key was typed, checked as the API checks it: guesses are counted together."""
     request = view.request
@@ -117,6 +126,6 @@ async def open_for(view: View, caller: Caller) -> Opened:
 
 def _enter(view: View, opened: Opened) -> Response:
     response = view.see("/")
-    response.headers["location"] = inside(view, view.form.get("next", ""))
+    response.headers["location"] = inside(view, _here(view, view.form.get("next", "")))
     set_cookie(view.request, response, opened.text)
     return response

@@ -10,11 +10,12 @@ from ostinato.lab.torture.pair import Pair
 
 LONGEST_CUT = 2.5
 FIRST_FAILOVER = (1.0, 4.0)
+SLOW_PACKETS = (20, 60)  # a second
 LOST_SHARES = (0.05, 0.2, 0.4)
 
 
 class Apart(Nemesis):
-    """Parts hosts, one way or both, loses packets, and fails over, beside all else."""
+    """Parts hosts, one way or both, loses packets, slows links down, and fails over, beside all else."""
 
     def __init__(
         self, crew: Crew, *, pair: Pair, network: Network, admin_url: str, rng: random.Random, expiry_seconds: float
@@ -26,6 +27,7 @@ class Apart(Nemesis):
             "hosts parted": (3, self._part),
             "hosts parted one way": (3, self._part_one_way),
             "packets lost": (2, self._lose),
+            "links slowed down": (2, self._slow),
             "failed over": (1, self._fail_over),
         }
 
@@ -58,6 +60,13 @@ class Apart(Nemesis):
         share = self._rng.choice(LOST_SHARES)
         self._network.drop(one, other, share)
         self._network.drop(other, one, share)
+        self._heal_later(one, other)
+
+    async def _slow(self) -> None:
+        one, other = self._two()
+        packets = self._rng.randint(*SLOW_PACKETS)
+        self._network.slow(one, other, packets)
+        self._network.slow(other, one, packets)
         self._heal_later(one, other)
 
     async def _fail_over(self) -> None:

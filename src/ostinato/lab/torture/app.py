@@ -15,19 +15,24 @@ from typing import Any
 import psycopg
 
 from ostinato._core.base.backoff import Retry
+from ostinato._core.base.errors import LeaseHeld
 from ostinato._core.base.events import Event
 from ostinato._core.base.settings import ENV_PREFIX
 from ostinato._core.db.sqlfile import statement
+from ostinato._core.engine.fires import Slot
+from ostinato._core.engine.queues import Queue
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context, SyncContext
+from ostinato._core.runtime.handlers.leases import hold
 from ostinato._core.runtime.handlers.outcomes import Snooze
 
-app = App("torture")
+app = App("torture", queues=[Queue("narrow", key_concurrency=1)])
 
 # Quicker than the default, with as many attempts: what the database does may use up none of them.
 STUBBORN = Retry(base=0.1, factor=1.5, cap=1.5)
 FILE = ("ostinato.lab.torture", "sql/torture.sql")
 EVENTS = ("ostinato.lab.torture", "sql/events.sql")
+PROMISES = ("ostinato.lab.torture", "sql/promises.sql")
 TENANT = "torture"
 
 happened = app.event("torture.happened")
@@ -43,6 +48,10 @@ async def emit(conn: psycopg.AsyncConnection[Any], keys: Sequence[str | None]) -
 async def _end(ctx: Context) -> None:
     async with ctx.transaction() as conn:
         await conn.execute(statement(*FILE, "write_effect"), ctx.token)
+
+
+async def _note(conn: psycopg.AsyncConnection[Any], ctx: Context, what: str, key: str, number: int = 0) -> None:
+    await conn.execute(statement(*PROMISES, "write"), [what, key, number, *ctx.token])
 
 
 @app.job(retry=STUBBORN)
@@ -145,6 +154,38 @@ async def made(ctx: Context, event: Event[Any]) -> None:
 
 def _booked(subscription: str, event: Event[Any]) -> list[object]:
     return [subscription, event.id, event.ordering_key]
+
+
+@app.job(retry=STUBBORN)
+async def leased(ctx: Context) -> Snooze | None:
+    """Holds the one lease, and writes under its guard."""
+    try:
+        async with hold(ctx, "till") as lease:
+            await asyncio.sleep(0.02)
+            async with ctx.transaction() as conn:
+                await lease.guard(conn)
+                await _note(conn, ctx, "lease", "till", lease.token)
+    except LeaseHeld:
+        return Snooze(0.2)
+    return None
+
+
+@app.job(retry=STUBBORN, queue="narrow")
+async def narrow(ctx: Context, key: str) -> None:
+    """Runs alone of its key."""
+    url = os.environ[f"{ENV_PREFIX}DATABASE_URL"]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=3) as conn:
+        await _note(conn, ctx, "begin", key)
+    await asyncio.sleep(0.02)
+    async with ctx.transaction() as conn:
+        await _note(conn, ctx, "end", key)
+
+
+@app.job(retry=STUBBORN)
+async def slot(ctx: Context, scheduled_for: Slot) -> None:
+    """Serves a slot of a schedule."""
+    async with ctx.transaction() as conn:
+        await _note(conn, ctx, "slot", str(scheduled_for.key))
 
 
 @app.job(retry=STUBBORN, queue="rude")

@@ -44,6 +44,8 @@ class Load:
             (2, self._outside),
             (8, self.emitter.emit),
             (2, self.emitter.emit_in_a_job),
+            (2, self._leased),
+            (2, self._narrow),
             (0.3, self._blocking),
             (0.15, self._one_poison),
         ]
@@ -107,6 +109,13 @@ class Load:
     async def _outside(self) -> list[int]:
         key = f"{self._rng.getrandbits(64):x}"
         return [await kinds.outside.enqueue(self._client, key=key)]
+
+    async def _leased(self) -> list[int]:
+        return [await kinds.leased.enqueue(self._client)]
+
+    async def _narrow(self) -> list[int]:
+        key = self._rng.choice("ab")
+        return [await kinds.narrow.options(limit_key=key).enqueue(self._client, key=key)]
 
     async def _blocking(self) -> list[int]:
         seconds = self._rng.uniform(self._expiry, 2 * self._expiry)

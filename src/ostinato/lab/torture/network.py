@@ -109,6 +109,12 @@ class Network:
         chance = [] if share >= 1 else ["-m", "statistic", "--mode", "random", "--probability", f"{share:.3f}"]
         self._filter(target, "-A", "INPUT", "-s", source.address, *chance, "-j", "DROP")
 
+    def slow(self, source: Host, target: Host, packets: int) -> None:
+        """Let only so many packets a second pass from one host to another: what is more is lost, and TCP slows down."""
+        few = ("-m", "limit", "--limit", f"{packets}/second", "--limit-burst", "5")
+        self._filter(target, "-A", "INPUT", "-s", source.address, *few, "-j", "ACCEPT")
+        self.drop(source, target)
+
     def part(self, one: Host, other: Host) -> None:
         """Let nothing pass between two hosts."""
         self.drop(one, other)

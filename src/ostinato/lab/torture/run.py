@@ -28,7 +28,7 @@ from ostinato._core.engine.schema import ENGINE
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato.lab.torture import app as kinds
-from ostinato.lab.torture import checks, events
+from ostinato.lab.torture import checks, events, promises
 from ostinato.lab.torture.apart import Apart
 from ostinato.lab.torture.checks import Count, Left
 from ostinato.lab.torture.crew import Crew
@@ -70,6 +70,8 @@ class Report:
     workers: int
     hosts: int = 0
     """On how many hosts the workers are; 0: all on this one."""
+    slots: list[str] = field(default_factory=list)
+    """The keys of the slots for which schedules were written."""
     harm: Counter[str] = field(default_factory=Counter)
     counts: list[Count] = field(default_factory=list)
     evidence: list[str] = field(default_factory=list)
@@ -133,12 +135,14 @@ async def _torture(report: Report, place: Place, say: Say) -> None:
     async with _admin(database) as conn:
         await conn.execute(statement(*FILE, "create_tables"))
         await conn.execute(statement(*EVENTS, "create_tables"))
+        await conn.execute(statement(*promises.FILE, "create_tables"))
     receiver = Receiver(random.Random(report.seed), place.address)  # noqa: S311 - chance that can be repeated
     key = new_key()
     settings = SETTINGS | {"webhooks_allow_private": receiver.place, "secret_key": key}
     with receiver, Crew(APP, database.url, logs, settings, place.hosts) as crew:
         async with Client(database, Settings(secret_key=key)) as client, client.connection() as conn:
             await events.open_endpoint(conn, receiver)
+            report.slots = await promises.plan(conn, kinds.slot.name, report.minutes)
         await _Run(report, place, crew, receiver, say).go()
 
 
@@ -198,7 +202,7 @@ class _Run:
         try:
             async with _admin(self._database) as conn:
                 self._two_places = max(self._two_places, await checks.in_two_places(conn))
-                self._untold = await events.left(conn)
+                self._untold = await events.left(conn) + await promises.left(conn, self._report.slots)
                 return await checks.left(conn)
         except (psycopg.Error, OSError):
             return None
@@ -243,6 +247,7 @@ class _Run:
         async with _admin(self._database) as conn:
             found = await checks.counts(conn, load.acknowledged)
             longest = await checks.longest_rescue(conn, self._nemesis.deaths)
+            kept = await promises.counts(conn, self._report.slots)
             about_events = await events.counts(conn, load.emitter, self._receiver)
             if not all(count.holds for count in found):
                 self._report.evidence += await checks.evidence(conn, load.acknowledged)
@@ -253,6 +258,7 @@ class _Run:
             *found,
             Count("jobs ever seen in two places", self._two_places, 0),
             Count("workers that did not end when asked to", len(self._crew.alive), 0),
+            *kept,
             *about_events,
             Count("innocent events buried by crashes and redelivered", self._redelivered),
             Count("innocent jobs buried by crashes and redriven", self._redriven),

@@ -86,13 +86,13 @@ async def push(repository: Repository, url: str, step: Callable[[str], None] = l
             now[key] = await asyncio.to_thread(_entry, content)
             if had.get(key) == now[key]:
                 continue
-            with _told(url):
+            with _told(url, writes=True):
                 await obstore.put_async(to, key, content)
             count, size = count + 1, size + now[key]["size"]
             if count % 100 == 0:
                 step(f"{count:,} files sent")
         index = {"system": repository.about.system, "files": now}
-        with _told(url):
+        with _told(url, writes=True):
             await obstore.put_async(to, INDEX, json.dumps(index).encode())
             gone = [key for key in had if key not in now]
             if gone:
@@ -144,7 +144,7 @@ async def put(to: "ObjectStore", url: str, name: str, path: Path) -> None:
     """Store a file under a name."""
     import obstore  # noqa: PLC0415 - as above
 
-    with _told(url):
+    with _told(url, writes=True):
         await obstore.put_async(to, name, path)
 
 
@@ -192,13 +192,17 @@ def _entry(content: bytes | Path) -> Entry:
 
 
 @contextmanager
-def _told(url: str) -> Iterator[None]:
+def _told(url: str, *, writes: bool = False) -> Iterator[None]:
     """Errors of the library as ours. Theirs quote the answer, which may quote the signature."""
     from obstore.exceptions import BaseError, NotFoundError  # noqa: PLC0415 - as above
 
     try:
         yield
     except (NotFoundError, FileNotFoundError):
+        if writes:
+            raise BackupFailed(
+                f"nothing can be written to {url}: there is no such bucket", hint="Make the bucket, or correct the URL."
+            ) from None
         raise FileNotFoundError(url) from None
     except BaseError as error:
         raise BackupFailed(

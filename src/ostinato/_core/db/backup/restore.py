@@ -23,6 +23,12 @@ from ostinato._core.db.backup.repository import PARTIAL, Base, Log, Repository, 
 from ostinato._core.db.cluster import START_SECONDS, Cluster, CommandFailed, usable_folder
 
 LOOK_SECONDS = 0.05
+# A base backup has these empty, and an object store has no empty folders; without them no server starts.
+FOLDERS = (
+    *("pg_commit_ts", "pg_dynshmem", "pg_logical/mappings", "pg_logical/snapshots", "pg_notify", "pg_replslot"),
+    *("pg_serial", "pg_snapshots", "pg_stat", "pg_stat_tmp", "pg_subtrans", "pg_tblspc", "pg_twophase"),
+    "pg_wal/archive_status",
+)
 STATUS_LINE = 7  # of postmaster.pid: the eighth
 # The copy must not wait for the copies that its original had, nor follow anybody.
 INHERITED = ("synchronous_standby_names", "primary_conninfo", "primary_slot_name", "restore_command", "hot_standby")
@@ -104,6 +110,8 @@ def lay_out(repository: Repository, base: Base, pgdata: Path, to: datetime | Non
         pgdata.chmod(0o700)  # before the first file is in it
         shutil.copytree(repository.files(base), pgdata, symlinks=True, dirs_exist_ok=True)
         pgdata.chmod(0o700)
+        for name in FOLDERS:
+            (pgdata / name).mkdir(parents=True, exist_ok=True)
         (pgdata / "backup_manifest").unlink(missing_ok=True)
         for segment in log.segments:
             shutil.copyfile(segment, pgdata / "pg_wal" / segment.name.removesuffix(PARTIAL))

@@ -109,9 +109,10 @@ async def ensure_slot(conn: Connection, name: str) -> bool:
     return False
 
 
-async def drop_slot(conn: Connection, name: str) -> None:
-    """Keep the log no longer for a reader that is gone."""
+async def drop_slot(conn: Connection, name: str) -> bool:
+    """Keep the log no longer for a reader that is gone; False: the server does not know yet that it is."""
     await conn.execute(named("drop_slot"), {"name": name})
+    return await (await conn.execute(named("slot"), {"name": name})).fetchone() is None
 
 
 async def let_commits_wait(conn: Connection, name: str) -> None:

@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,8 +28,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from ostinato._core.base.enderrors import BackupFailed
-from ostinato._core.base.errors import Conflict, InvalidInput, NotFound
-from ostinato._core.db import binaries
+from ostinato._core.base.errors import Conflict, InvalidInput, NotFound, OstinatoError
+from ostinato._core.db import binaries, serverconf
 from ostinato._core.db.backup import programs, server
 from ostinato._core.db.backup.programs import Source, Told
 from ostinato._core.db.backup.restore import set_own
@@ -70,7 +71,7 @@ async def create(
                 hint="Add --asynchronous, and then set synchronous_standby_names to what you want by hand.",
                 waits_for=found.waits_for,
             )
-        await server.ensure_slot(conn, name)
+        made_slot = await server.ensure_slot(conn, name)
     cluster = Cluster.at(data_dir, source.programs)
     try:
         await source.run(
@@ -79,12 +80,36 @@ async def create(
             *("--wal-method=stream", "--checkpoint=fast", "--progress"),
             told=told,
         )
-    except BaseException:
-        shutil.rmtree(cluster.pgdata, ignore_errors=True)
-        async with await server.connect(source.url) as conn:
-            await server.drop_slot(conn, name)
+        return await _follow(source, cluster, name, synchronous=synchronous)
+    except BaseException as error:
+        undone = await _undo(source, cluster, name, made_slot=made_slot)
+        if isinstance(error, OstinatoError):
+            kept = "no log is kept for it" if undone else f"but drop the slot {name} first, where the server answers"
+            error.hint = f"Remove the cause, and repeat it: {data_dir} is empty again, {kept}."
         raise
-    return await _follow(source, cluster, name, synchronous=synchronous)
+
+
+async def _undo(source: Source, cluster: Cluster, name: str, *, made_slot: bool) -> bool:
+    """Leave no half of a standby: no server, no files, no slot that keeps the log, no commit that waits for it.
+
+    Returns False where the server that was copied could not be asked.
+    """
+    if cluster.pid() is not None:
+        with suppress(CommandFailed, subprocess.TimeoutExpired):
+            await asyncio.to_thread(cluster.halt, "immediate")
+    for left in cluster.data_dir.iterdir():
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+    try:
+        async with await server.connect(source.url) as conn:
+            await server.let_commits_go(conn, name)
+            if made_slot:
+                await server.until(lambda: server.drop_slot(conn, name))
+    except OstinatoError:
+        return False
+    return True
 
 
 async def promote(folder: Path, *, force: bool = False) -> Cluster:
@@ -178,7 +203,7 @@ async def _follow(source: Source, cluster: Cluster, name: str, *, synchronous: b
 def _start(cluster: Cluster) -> None:
     """Start a server that has its password file; what a killed one left behind is waited for."""
     give_up = time.monotonic() + LEFTOVER_SECONDS
-    if (cluster.pgdata / "ostinato.conf").exists():
+    if cluster.ours:
         cluster.configure()
     while True:
         cluster.forget_dead()
@@ -193,13 +218,19 @@ def _start(cluster: Cluster) -> None:
 
 
 def _there(folder: Path) -> Cluster:
+    """Return the cluster of a folder that `create` was given, or of the data folder of a server of one's own."""
     data_dir = folder.expanduser().resolve()
-    version = data_dir / "postgres" / "PG_VERSION"
-    if not version.exists():
-        raise NotFound(f"{data_dir} has no database", hint="Name the folder that `ostinato standby create` was given.")
-    major = int(version.read_text())
-    embedded = (data_dir / "postgres" / "ostinato.conf").exists()
-    return Cluster.at(data_dir, binaries.embedded(major) if embedded else programs.find(major))
+    found = [within for within in ("postgres", ".") if (data_dir / within / "PG_VERSION").exists()]
+    if not found:
+        raise NotFound(
+            f"{data_dir} has no database: neither PG_VERSION nor postgres/PG_VERSION is in it",
+            hint="Name the folder that `ostinato standby create` was given, or the data directory of your own server.",
+            folder=str(data_dir),
+        )
+    pgdata = data_dir / found[0]
+    major = int((pgdata / "PG_VERSION").read_text())
+    ours = (pgdata / serverconf.FILE).exists()
+    return Cluster.at(data_dir, binaries.embedded(major) if ours else programs.find(major), found[0])
 
 
 def _followed(cluster: Cluster) -> str | None:

@@ -33,8 +33,10 @@ from pg_catalog.pg_replication_slots s where s.slot_name = %(name)s and not s.ac
 select r.state, r.sync_state from pg_catalog.pg_stat_replication r where r.application_name = %(name)s;
 
 -- name: act_alone
--- What this session writes waits for nobody.
-set synchronous_commit = local;
+-- What this session writes waits for nobody; it reads text, whatever the encoding of the database: in the locale C
+-- initdb makes one without any.
+select pg_catalog.set_config('synchronous_commit', 'local', false),
+       pg_catalog.set_config('client_encoding', 'UTF8', false);
 
 -- name: wait_for
 -- Lets commits wait for a reader.

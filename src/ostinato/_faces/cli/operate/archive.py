@@ -68,7 +68,7 @@ def list_(cli: Cli) -> None:
 
     Example: `ostinato archive list`
     """
-    _show(cli, attach.ask(cli, archive.list_archived), "Nothing was archived yet.")
+    _show(cli, attach.ask(cli, archive.all_archived), "Nothing was archived yet.")
 
 
 def verify(cli: Cli) -> None:
@@ -78,7 +78,7 @@ def verify(cli: Cli) -> None:
     """
 
     async def work(conn: Conn) -> list[Archived]:
-        found = await archive.list_archived(conn)
+        found = await archive.all_archived(conn)
         with cli.out.working(f"Reading {words.counted(len(found), 'file')}"):
             for each in found:
                 await archive.check(each)

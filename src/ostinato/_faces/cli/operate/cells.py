@@ -87,6 +87,7 @@ def place(cli: Cli, tenant: Tenant, *, cell: Annotated[str, option("CELL", "Wher
                     )
             if cell != found.home:
                 await engine.set_place((await side(found.home)).conn, tenant, "left", cell)
+                await engine.set_place((await side(cell)).conn, tenant, "here", found.home)  # it says so without home
 
     attach.run(work())
     cli.out.show({"tenant": tenant, "cell": cell}, Text(f"{tenant} lives in {cell}."))

@@ -47,15 +47,19 @@ def promote(
     cluster = attach.run(standby.promote(Path(folder), force=force))
     document = {"folder": cluster.data_dir, "promoted": True, "socket": cluster.socket_dir()}
     cli.out.show(document, Text(f"{cluster.data_dir} is the server now. Commits wait for nobody."))
-    cli.out.note(f"→ ostinato up --data-dir {cluster.data_dir}")
+    if cluster.ours:
+        cli.out.note(f"→ ostinato up --data-dir {cluster.data_dir}")
+    else:
+        cli.out.note("→ OSTINATO_DATABASE_URL and OSTINATO_BACKUP_URL name it from now on")
     cli.out.note("→ ostinato standby rejoin OLD_FOLDER      makes the old one the standby")
 
 
 def rejoin(cli: Cli, folder: Folder, *, name: Name = "standby", asynchronous: Loose = False) -> None:
     """Make the old server a standby of the new one, with pg_rewind.
 
-    FOLDER is that of the old one, which must be stopped; --data-dir or OSTINATO_BACKUP_URL names the
-    new one. What only the old one had was never acknowledged, and is gone then.
+    FOLDER is that of the old one, which must be stopped: its data folder, or the data directory of a
+    server of your own. --data-dir or OSTINATO_BACKUP_URL names the new one. What only the old one
+    had was never acknowledged, and is gone then.
 
     Example: `ostinato standby rejoin .ostinato --data-dir /mnt/second/ostinato`
     """
