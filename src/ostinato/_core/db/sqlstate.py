@@ -176,13 +176,14 @@ def translate_words(state: str | None, said: str, hint: str | None, detail: str 
     if state == IDLE:
         return left_idle()
     if state in TRANSIENT:
-        return _in_the_way(said, state)
+        return _in_the_way(said, state, job_id=_values(detail).get("job_id"))
     return _by_state(state or "", said)
 
 
-def _in_the_way(said: str, state: str | None) -> OstinatoError:
+def _in_the_way(said: str, state: str | None, job_id: object = None) -> OstinatoError:
+    named = {} if job_id is None else {"job_id": job_id}
     return DatabaseUnavailable(
-        f"Another transaction was in the way: {said}", hint="Run the whole transaction again.", sqlstate=state
+        f"Another transaction was in the way: {said}", hint="Run the whole transaction again.", **named, sqlstate=state
     )
 
 

@@ -698,6 +698,7 @@ $$;
 create function ostinato_internal.refuse_moved(job_id bigint) returns text language plpgsql as $$
 begin
     raise exception using errcode = '40001', message = format('job %s was moved to another partition just now', job_id),
+        detail = json_build_object('job_id', job_id),
         hint = 'Nothing was changed: call again.';
 end
 $$;
