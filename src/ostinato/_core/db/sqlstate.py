@@ -142,12 +142,20 @@ def translate(error: BaseException) -> OstinatoError:
     return OstinatoError(f"{type(error).__name__}: {error}")
 
 
-def left_idle() -> TransactionIdle:
-    """Return the error of a transaction that the server ended because it was idle."""
+def left_idle(seconds: float | None = None) -> TransactionIdle:
+    """Return the error of a transaction that the server ended because it was idle; None: its role sets the limit."""
+    if seconds is None:
+        return TransactionIdle(
+            "The transaction was left without a statement for longer than the server allows its role"
+            " (idle_in_transaction_session_timeout), and was ended: nothing was changed.",
+            sqlstate=IDLE,
+        )
     return TransactionIdle(
-        "The transaction was left without a statement for longer than the server allows, and was"
-        " ended: nothing was changed.",
+        f"The transaction was left without a statement for longer than {seconds:g} s"
+        " (transaction_idle_seconds), and was ended: nothing was changed.",
+        hint=f"Wait for others before the transaction, or raise `transaction_idle_seconds` ({seconds:g} s).",
         sqlstate=IDLE,
+        seconds=seconds,
     )
 
 
