@@ -106,7 +106,8 @@ def test_a_handler_that_blocks_the_loop_can_be_cancelled(site: Site) -> None:
 
     assert first.wait() == -signal.SIGKILL
     assert site.outcomes(job_id) == ["cancelled"]
-    assert held(site, beside) in ([], [(1, 0, 0)], [(2, 0, 0)])
+    # Some were in its claim and come back, others were not: nothing is counted against either.
+    assert set(held(site, beside)) <= {(1, 0, 0), (2, 0, 0)}
 
 
 @pytest.mark.proof
@@ -177,7 +178,7 @@ def test_a_handler_that_holds_the_gil_for_longer_than_the_expiry_is_started_once
         " from ostinato_data.claim c join ostinato_data.worker w on w.id = c.worker_id"
         " union all select false where not exists (select from ostinato_data.claim)"
     )
-    blocked = site.rows("select value from ostinato.observe() where name = 'blocked_workers'")
+    blocked = site.rows("select label, value from ostinato.observe() where name = 'blocked_workers'")
     ((message,),) = site.rows("select message from ostinato.why(%s) where code = 'loop_blocked'", job_id)
     let_go(pipe)
     eventually(lambda: site.outcomes(job_id))
@@ -185,7 +186,7 @@ def test_a_handler_that_holds_the_gil_for_longer_than_the_expiry_is_started_once
     assert site.outcomes(job_id) == ["done"]
     assert site.value("select count(*) from started") == 1
     assert first.alive
-    assert blocked == [(1,)]
+    assert blocked == [("faults.holds_gil", 1)]
     assert message.startswith("A handler of faults.holds_gil blocks the event loop of worker hand-1")
 
 
