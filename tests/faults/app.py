@@ -7,6 +7,7 @@ import re
 import resource
 import signal
 import threading
+from asyncio.subprocess import PIPE
 from collections import deque
 from itertools import repeat
 from pathlib import Path
@@ -276,6 +277,17 @@ async def starts_child(ctx: Context) -> None:
     child = await asyncio.create_subprocess_exec("sleep", "600", start_new_session=True)
     ctx.progress(child.pid)
     await child.wait()
+
+
+@app.job(retry=STUBBORN)
+async def starts_forgetful_child(ctx: Context) -> None:
+    """The same with nothing in its environment, by a process between that ends at once."""
+    between = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-c", "sleep 600 & echo $!; read line", stdin=PIPE, stdout=PIPE, env={}, start_new_session=True
+    )
+    assert between.stdout is not None
+    ctx.progress(int(await between.stdout.readline()))
+    await between.wait()
 
 
 @app.job(retry=ONCE)

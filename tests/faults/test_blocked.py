@@ -280,3 +280,20 @@ def test_what_a_handler_started_ends_with_its_worker(site: Site, how: signal.Sig
     first.wait()
 
     eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_what_a_handler_started_ends_with_its_worker_though_nothing_tells_whose_it_is(site: Site) -> None:
+    """Without its environment, group and session the kernel knows only who started it, until that one is gone."""
+    first = crew_of(site).start()
+    site.ready(first)
+    site.enqueue("starts_forgetful_child")
+    site.until("select exists (select from ostinato_data.job_progress)")
+    child = psutil.Process(int(site.value("select done from ostinato_data.job_progress")))
+    (warden,) = [each for each in psutil.Process(first.pid).children() if "warden" in " ".join(each.cmdline())]
+    looks = warden.num_ctx_switches().voluntary
+    eventually(lambda: warden.num_ctx_switches().voluntary >= looks + 3)
+
+    first.kill()
+    first.wait()
+
+    eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)

@@ -189,10 +189,10 @@ def test_a_worker_gives_back_what_it_never_heard_of_beside_a_missing_job(
     assert db.state(other_job) == "ready"
 
 
-def claim_fails_for(db: Session, worker: UUID, **params: object) -> int:
+def claim_fails_for(db: Session, worker: UUID) -> int:
     """The job that the error of a claim names."""
     with pytest.raises(psycopg.errors.SerializationFailure) as refusal:
-        db.claim(worker, **params)
+        db.claim(worker)
     return int(json.loads(refusal.value.diag.message_detail or "{}")["job_id"])
 
 
