@@ -2,10 +2,10 @@
 --
 -- A claim finds jobs by their lane, and a lane holds all kinds. Jobs of a kind that nobody runs stay at its front, and
 -- every claim steps over all of them. So a poll looks at both ends of the lanes of its queues: one row each, and more
--- where that is of such a kind. When it finds enough of them, they go to `scheduled` with the reason 'no_worker' and no time. The poll of a worker that runs the kind brings them
--- back, those of a first run to their old place in line. doctor and why name such kinds (unrun_kinds). While a worker
--- that runs the kind lives, even one that drains, nothing is put aside: a restart is no reason. Lock order: ready
--- rows, or scheduled rows; locked ones are left alone.
+-- where that is of such a kind. When it finds enough of them, they go to `scheduled` with the reason 'no_worker' and no
+-- time. The poll of a worker that runs the kind brings them back, those of a first run to their old place in line.
+-- doctor and why name such kinds (unrun_kinds). While a worker that runs the kind lives, even one that drains, nothing
+-- is put aside: a restart is no reason. Lock order: ready rows, or scheduled rows; locked ones are left alone.
 
 -- So many jobs that nobody runs, at the ends of lanes, are put aside; fewer hold up nobody.
 create function ostinato_internal.shelf_least() returns integer language sql immutable parallel safe as 'select 100';
@@ -24,8 +24,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
                    and not ostinato_internal.is_expired(w.beat_at, w.expiry_seconds, ostinato.now()))
 $$;
 
--- Returns the lanes of a queue that a poll looks at: as many as one look holds, and with more of them the next ones each
--- time, for all workers. Where to go on stands in claim_hint.
+-- Returns the lanes of a queue that a poll looks at: as many as one look holds, and with more of them the next ones
+-- each time, for all workers. Where to go on stands in claim_hint.
 create function ostinato_internal.shelf_lanes(queue text) returns table (priority smallint, tenant_id text)
 language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
