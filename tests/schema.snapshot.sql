@@ -883,7 +883,9 @@ CREATE TABLE ostinato_data.fault (
     first_at timestamp with time zone NOT NULL,
     last_at timestamp with time zone NOT NULL,
     state text NOT NULL COLLATE pg_catalog."C",
-    message text NOT NULL
+    message text NOT NULL,
+    queue text COLLATE pg_catalog."C",
+    job_id bigint
 );
 ALTER TABLE ONLY ostinato_data.fault FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.fault OWNER TO ostinato_owner;
@@ -932,7 +934,7 @@ CREATE TABLE ostinato_data.quarantine (
     queue text NOT NULL COLLATE pg_catalog."C",
     worker_id uuid,
     damage text NOT NULL,
-    CONSTRAINT quarantine_place_check CHECK ((place = ANY (ARRAY['ready'::text, 'claim'::text])))
+    CONSTRAINT quarantine_place_check CHECK ((place = ANY (ARRAY['ready'::text, 'claim'::text, 'scheduled'::text])))
 );
 ALTER TABLE ONLY ostinato_data.quarantine FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.quarantine OWNER TO ostinato_owner;
@@ -1532,11 +1534,11 @@ CREATE FUNCTION ostinato.server_connections() RETURNS integer
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.server_connections() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) RETURNS SETOF bigint
-    LANGUAGE sql
+CREATE FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[] DEFAULT '{}'::bigint[], state text DEFAULT NULL::text, message text DEFAULT NULL::text) RETURNS SETOF bigint
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2511,6 +2513,10 @@ CREATE FUNCTION ostinato_internal.fake_now() RETURNS timestamp with time zone
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.fake_now() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fault_lasts() RETURNS interval
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.fault_lasts() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2911,6 +2917,15 @@ CREATE FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) RETURN
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) RETURNS TABLE(kind text, "position" bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.last_id() RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -3155,6 +3170,11 @@ CREATE FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after times
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) RETURNS timestamp without time zone
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -3184,11 +3204,11 @@ CREATE FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.note_fault(part text, state text, message text) RETURNS void
+CREATE FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.note_fault(part text, state text, message text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) RETURNS SETOF ostinato_data.alert_change
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3559,14 +3579,14 @@ CREATE FUNCTION ostinato_internal.ready_keys(queue text, after text) RETURNS SET
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.ready_keys(queue text, after text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer DEFAULT '-32768'::integer, after_tenant text DEFAULT ''::text) RETURNS TABLE(priority smallint, tenant_id text, first bigint)
+CREATE FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer DEFAULT '-32768'::integer, after_tenant text DEFAULT ''::text, most integer DEFAULT NULL::integer) RETURNS TABLE(priority smallint, tenant_id text, first bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.ready_lines() RETURNS TABLE(queue text, n bigint, oldest double precision)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3879,11 +3899,22 @@ CREATE FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) RETURNS SETOF
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.set_aside_ready(queue text, most integer DEFAULT 20000) RETURNS SETOF bigint
-    LANGUAGE plpgsql
+CREATE FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer DEFAULT 1000) RETURNS SETOF bigint
+    LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint, job_id bigint, attempt integer, failures smallint, crashes smallint, "position" bigint, worker_id uuid, keyed boolean, claim_id bigint, limit_keys text[])
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3926,6 +3957,15 @@ CREATE FUNCTION ostinato_internal.shelf_kinds() RETURNS TABLE(queue text, kind t
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.shelf_kinds() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.shelf_lanes(queue text) RETURNS TABLE(priority smallint, tenant_id text)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.shelf_lanes(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.shelf_least() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.shelf_least() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.shelf_sample() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -4173,6 +4213,13 @@ CREATE FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) RETURNS SETOF 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) RETURNS TABLE(priority smallint, tenant_id text, unrun text[])
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS …;
+ALTER FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -4278,6 +4325,11 @@ CREATE FUNCTION ostinato_internal.why_cancelling(job_id bigint) RETURNS SETOF os
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.why_cancelling(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_claims_fail(queue text) RETURNS SETOF ostinato_data.reason
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_claims_fail(queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.why_deferred(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -6436,9 +6488,9 @@ GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer
 REVOKE ALL ON FUNCTION ostinato.server_connections() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.server_connections() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.server_connections() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -6915,6 +6967,9 @@ GRANT ALL ON FUNCTION ostinato_internal.expire_waits(job_ids bigint[]) TO ostina
 REVOKE ALL ON FUNCTION ostinato_internal.fake_now() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fault_lasts() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_tenant;
@@ -7106,6 +7161,9 @@ GRANT ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) TO ostinato
 REVOKE ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.last_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.last_id() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.last_id() TO ostinato_tenant;
@@ -7257,6 +7315,9 @@ GRANT ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence,
 REVOKE ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_tenant;
@@ -7275,9 +7336,9 @@ GRANT ALL ON FUNCTION ostinato_internal.no_limit() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_tenant;
@@ -7475,9 +7536,9 @@ GRANT ALL ON FUNCTION ostinato_internal.ready_cap() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.ready_lines() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_tenant;
@@ -7651,9 +7712,12 @@ GRANT ALL ON FUNCTION ostinato_internal.session_line(session ostinato_data.sessi
 REVOKE ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -7672,6 +7736,12 @@ GRANT ALL ON FUNCTION ostinato_internal.shelf_batch() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.shelf_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_kinds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.shelf_lanes(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_lanes(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_lanes(queue text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.shelf_least() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_least() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_least() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.shelf_sample() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_sample() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_sample() TO ostinato_tenant;
@@ -7800,6 +7870,9 @@ GRANT ALL ON FUNCTION ostinato_internal.trail_of_transitions(correlation_id text
 REVOKE ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_tenant;
@@ -7863,6 +7936,9 @@ GRANT ALL ON FUNCTION ostinato_internal.why_blocked(queue text, kind text) TO os
 REVOKE ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_claims_fail(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_claims_fail(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_claims_fail(queue text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_tenant;

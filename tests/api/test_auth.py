@@ -563,9 +563,8 @@ async def test_the_last_use_is_written_by_itself(api: Api, monkeypatch: pytest.M
         key = await door.key()
         await door.ask(key.key)
 
-        async with asyncio.timeout(10):
-            while await door.last_used(key) is None:
-                pass
+        while await door.last_used(key) is None:
+            pass  # each look is a round trip
 
 
 async def test_a_use_is_noted_once_a_minute(door: Door) -> None:

@@ -7,13 +7,16 @@ import re
 import resource
 import signal
 import threading
+from asyncio.subprocess import PIPE
 from collections import deque
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
-from ostinato import App, Context, Retry, SyncContext
+from ostinato import App, Context, Retry, SyncContext, connect, leases
+from ostinato.jobs import Batch
 from tests.waiting import let_pass
 
 app = App("faults")
@@ -75,6 +78,40 @@ def once_only_threaded(ctx: SyncContext, seconds: float = 0) -> None:
     with ctx.transaction() as conn:
         conn.execute("insert into effect values (%s, %s)", ctx.token)
         threading.Event().wait(seconds)
+
+
+@app.job(retry=ONCE)
+async def once_only_fenced(ctx: Context) -> None:
+    """The same beside the transaction that ends the job."""
+    async with ctx.fenced() as conn:
+        await conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+@app.job(retry=ONCE)
+async def once_only_step(ctx: Context) -> None:
+    """The same as a step."""
+    await ctx.step_in_transaction("write", write, *ctx.token)
+
+
+@app.job(retry=ONCE, batch=1)
+async def once_only_batch(batch: Batch[None]) -> None:
+    """The same for a batch."""
+    async with batch.transaction() as conn:
+        for item in batch:
+            await conn.execute("insert into effect values (%s, %s)", item.ctx.token)
+
+
+@app.job(retry=ONCE)
+async def once_only_client(ctx: Context) -> None:
+    """The same on a connection of a client of its own, under a lease."""
+    async with connect() as client, leases.hold(client, "effect", ttl=3600) as lease, client.transaction() as conn:
+        await lease.guard(conn)
+        await conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+async def write(conn: psycopg.AsyncConnection[Any], job_id: int, attempt: int) -> None:
+    """Leave the effect of a job."""
+    await conn.execute("insert into effect values (%s, %s)", (job_id, attempt))
 
 
 @app.job(retry=STUBBORN)
@@ -240,6 +277,17 @@ async def starts_child(ctx: Context) -> None:
     child = await asyncio.create_subprocess_exec("sleep", "600", start_new_session=True)
     ctx.progress(child.pid)
     await child.wait()
+
+
+@app.job(retry=STUBBORN)
+async def starts_forgetful_child(ctx: Context) -> None:
+    """The same with nothing in its environment, by a process between that ends at once."""
+    between = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-c", "sleep 600 & echo $!; read line", stdin=PIPE, stdout=PIPE, env={}, start_new_session=True
+    )
+    assert between.stdout is not None
+    ctx.progress(int(await between.stdout.readline()))
+    await between.wait()
 
 
 @app.job(retry=ONCE)

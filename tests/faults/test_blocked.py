@@ -106,7 +106,8 @@ def test_a_handler_that_blocks_the_loop_can_be_cancelled(site: Site) -> None:
 
     assert first.wait() == -signal.SIGKILL
     assert site.outcomes(job_id) == ["cancelled"]
-    assert held(site, beside) in ([], [(1, 0, 0)], [(2, 0, 0)])
+    # Some were in its claim and come back, others were not: nothing is counted against either.
+    assert set(held(site, beside)) <= {(1, 0, 0), (2, 0, 0)}
 
 
 @pytest.mark.proof
@@ -177,7 +178,7 @@ def test_a_handler_that_holds_the_gil_for_longer_than_the_expiry_is_started_once
         " from ostinato_data.claim c join ostinato_data.worker w on w.id = c.worker_id"
         " union all select false where not exists (select from ostinato_data.claim)"
     )
-    blocked = site.rows("select value from ostinato.observe() where name = 'blocked_workers'")
+    blocked = site.rows("select label, value from ostinato.observe() where name = 'blocked_workers'")
     ((message,),) = site.rows("select message from ostinato.why(%s) where code = 'loop_blocked'", job_id)
     let_go(pipe)
     eventually(lambda: site.outcomes(job_id))
@@ -185,7 +186,7 @@ def test_a_handler_that_holds_the_gil_for_longer_than_the_expiry_is_started_once
     assert site.outcomes(job_id) == ["done"]
     assert site.value("select count(*) from started") == 1
     assert first.alive
-    assert blocked == [(1,)]
+    assert blocked == [("faults.holds_gil", 1)]
     assert message.startswith("A handler of faults.holds_gil blocks the event loop of worker hand-1")
 
 
@@ -276,6 +277,23 @@ def test_what_a_handler_started_ends_with_its_worker(site: Site, how: signal.Sig
     child = psutil.Process(int(site.value("select done from ostinato_data.job_progress")))
 
     first.send(how)
+    first.wait()
+
+    eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_what_a_handler_started_ends_with_its_worker_though_nothing_tells_whose_it_is(site: Site) -> None:
+    """Without its environment, group and session the kernel knows only who started it, until that one is gone."""
+    first = crew_of(site).start()
+    site.ready(first)
+    site.enqueue("starts_forgetful_child")
+    site.until("select exists (select from ostinato_data.job_progress)")
+    child = psutil.Process(int(site.value("select done from ostinato_data.job_progress")))
+    (warden,) = [each for each in psutil.Process(first.pid).children() if "warden" in " ".join(each.cmdline())]
+    looks = warden.num_ctx_switches().voluntary
+    eventually(lambda: warden.num_ctx_switches().voluntary >= looks + 3)
+
+    first.kill()
     first.wait()
 
     eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)

@@ -4,6 +4,7 @@ import pytest
 
 from tests.faults.site import Site
 
+BACKLOG = "select count(ostinato.enqueue_job(%s, tenant_id => %s)) from generate_series(1, %s)"
 SET_ASIDE = "select count(*) = %s from ostinato_data.quarantine"
 
 
@@ -71,3 +72,15 @@ def test_a_verdict_of_a_job_without_its_row_holds_up_no_other_verdict(site: Site
 
     site.check([gone, *others], [gone, *others])
     assert quarantined(site) == [blocker]
+
+
+def test_a_row_that_is_missing_behind_the_backlog_of_another_tenant_does_not_stop_its_queue(site: Site) -> None:
+    site.rows(BACKLOG, "faults.plain", "a", 20_500)  # more than anybody looks through
+    gone, last = (site.value("select ostinato.enqueue_job('faults.plain', tenant_id => 'b')") for _ in range(2))
+    lose(site, gone)
+
+    hand = site.crew().start()
+    site.until("select ostinato.job_state(%s) = 'done'", last)
+
+    assert quarantined(site) == [gone]
+    assert hand.said("set_aside") == 1

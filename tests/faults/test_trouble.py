@@ -12,6 +12,9 @@ from tests.proxy import between
 # A busy machine is no dead worker: what is tried here is the database's trouble alone.
 ALIVE: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 60}
 
+# How a handler gets a transaction: for its job, in a thread, beside, as a step, for a batch, of a client of its own.
+FORMS = ("", "_threaded", "_fenced", "_step", "_batch", "_client")
+
 IN_TRANSACTION = (
     "select count(*) = %s from pg_stat_activity where datname = current_database()"
     " and state = 'idle in transaction' and query like '%%effect%%'"
@@ -64,11 +67,11 @@ def test_a_handler_leaves_a_server_that_froze_under_it(site: Site) -> None:
     with between(site.urls.worker, site.folder) as proxy:
         crew = site.crew(proxy.url(site.urls.worker), statement_seconds=1, **ALIVE)
         site.ready(crew.start())
-        left = ["swallow", "swallow"]
+        left = ["swallow"] * len(FORMS)
         proxy.decide = lambda text: left.pop() if left and "into effect" in text else None  # type: ignore[assignment,return-value]
-        ids = site.enqueue("once_only") + site.enqueue("once_only_threaded")
+        ids = [job_id for form in FORMS for job_id in site.enqueue(f"once_only{form}")]
         site.until_idle()
 
-    assert len(proxy.faults) == 2
+    assert len(proxy.faults) == len(FORMS)
     check_unharmed(site, ids)
     assert site.value("select count(*) from ostinato_data.claim") == 0

@@ -544,3 +544,20 @@ def test_an_evaluation_step_by_step(db: Session, admin: Session) -> None:
         START,
     )
     assert (over["change"], over["value"], over["event"] > 0) == ("resolved", 3, True)
+
+
+def test_a_job_that_is_set_aside_fires_an_alert_and_is_a_figure(db: Session, admin: Session, clock: Clock) -> None:
+    declare(
+        db, *(as_row(alert) for alert in ENGINE_ALERTS if alert.name == "ostinato.quarantine"), owners=("ostinato",)
+    )
+    job = db.enqueue()
+    admin.rows("delete from ostinato_data.job where id = %s", job)
+    worker = db.worker()
+
+    assert evaluate(db) == []
+    db.call("set_aside_damaged", worker_id=worker, queues=["default"], held=[], named=[job])
+
+    assert {row["name"]: row["value"] for row in db.call("observe")}["quarantined_jobs"] == 1
+    assert evaluate(db) == ["ostinato.quarantine  fired"]
+    db.call("restore_job", job_id=job, discard=True)
+    assert evaluate(db) == ["ostinato.quarantine  resolved"]

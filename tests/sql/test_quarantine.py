@@ -1,7 +1,10 @@
 """One row that is missing or damaged stops nothing: its place is set aside, the others go on."""
 
+import json
 from collections.abc import Iterator
+from uuid import UUID
 
+import psycopg
 import pytest
 
 from tests.sql.engine import Clock, Session, Sessions, arrays, ids, refused, until_blocked
@@ -15,6 +18,14 @@ update ostinato_data.job set args = '\\x7b22ff'::bytea::json where id = %s
 REPAIR = """
 insert into ostinato_data.job
 select * from json_populate_record(null::ostinato_data.job, %s)
+"""
+
+FILL = """
+select count(*) from (select ostinato.enqueue_job('app.task', tenant_id => %s) from generate_series(1, %s)) j
+"""
+KEYED = """
+select count(*) from (
+    select ostinato.enqueue_job('app.task', tenant_id => %s, limit_key => %s) from generate_series(1, %s)) j
 """
 
 
@@ -176,3 +187,103 @@ def test_a_worker_gives_back_what_it_never_heard_of_beside_a_missing_job(
 
     assert quarantined(db) == [gone]
     assert db.state(other_job) == "ready"
+
+
+def claim_fails_for(db: Session, worker: UUID) -> int:
+    """The job that the error of a claim names."""
+    with pytest.raises(psycopg.errors.SerializationFailure) as refusal:
+        db.claim(worker)
+    return int(json.loads(refusal.value.diag.message_detail or "{}")["job_id"])
+
+
+def set_aside(db: Session, worker: UUID, **params: object) -> list[int]:
+    return ids(db.call("set_aside_damaged", worker_id=worker, queues=["default"], held=[], **params))
+
+
+def test_a_missing_row_of_one_tenant_is_found_behind_the_backlog_of_another(db: Session, admin: Session) -> None:
+    db.rows(FILL, "a", 3_000)
+    gone, other_job = db.enqueue(tenant_id="b"), db.enqueue(tenant_id="b")
+    worker = db.worker()
+    lose(admin, gone)
+
+    named = claim_fails_for(db, worker)
+    found = ids(db.call("set_aside_waiting", queue="default", job_ids=[named]))
+
+    assert found == quarantined(db) == [gone]
+    assert other_job in db.claimed_ids(worker)
+
+
+@pytest.mark.parametrize("limit", [None, 1])
+def test_a_damaged_row_that_no_error_names_is_found_where_a_claim_finds_it(
+    db: Session, admin: Session, limit: int | None
+) -> None:
+    """Two tenants, and in one of them a key that is at its limit, with more jobs than are looked at."""
+    if limit is not None:
+        db.call("configure_queue", name="default", key_concurrency=limit)
+    worker = db.worker()
+    for _ in range(2):  # of a key that is at its limit while the first runs
+        db.enqueue(tenant_id="a", limit_key="busy")
+    db.claim_one(worker)
+    db.rows(KEYED, "a", "busy", 100)
+    db.rows(FILL, "a", 100)
+    gone = db.enqueue(tenant_id="a", limit_key="free", priority=-1)
+    last = db.enqueue(tenant_id="b")
+    lose(admin, gone)
+    lose(admin, last)
+
+    found = ids(db.call("set_aside_next", worker_id=worker, queue="default", most=10))
+
+    assert sorted(found) == quarantined(db) == [gone, last]
+    assert db.claim(worker, 10)
+
+
+def test_looking_for_damaged_rows_takes_nothing(db: Session, admin: Session) -> None:
+    waiting = [db.enqueue(tenant_id=tenant) for tenant in ("a", "b", "a")]
+    worker = db.worker()
+    before = admin.rows("select * from ostinato_data.ready order by job_id")
+
+    found = db.get("next_jobs", worker_id=worker, queue="default", most=2)
+
+    assert len(found) == 2
+    assert set(found) < set(waiting)
+    assert admin.rows("select * from ostinato_data.ready order by job_id") == before
+    assert set_aside(db, worker) == []
+
+
+def test_a_job_that_is_not_found_again_and_again_is_a_fault_that_names_it_and_its_queue(
+    db: Session, other: Session, admin: Session
+) -> None:
+    gone, waits = db.enqueue(), db.enqueue()
+    worker = db.worker()
+    lose(admin, gone)
+    named = {"named": [claim_fails_for(db, worker)], "state": "40001", "message": f"job {gone} was moved"}
+
+    with other.transaction():
+        other.rows("lock table only ostinato_data.job in share update exclusive mode")  # as upkeep does
+        assert set_aside(db, worker, **named) == []
+        assert db.call("list_faults") == []
+        assert list(db.why(waits)) == ["waiting_turn"]
+        assert set_aside(db, worker, **named) == []
+
+    (fault,) = db.call("list_faults")
+    assert (fault["part"], fault["job_id"], fault["times"]) == (f"claim from default, job {gone}", gone, 2)
+    said = db.why(waits)["claims_fail"]
+    assert f"job {gone} was moved" in said["message"]
+    assert {row["name"]: row["value"] for row in db.call("observe")}["faults"] == 1
+    assert set_aside(db, worker, **named) == [gone]
+
+
+def test_a_claim_that_fails_by_what_cannot_be_found_is_a_fault_at_once(db: Session) -> None:
+    db.enqueue()
+
+    assert set_aside(db, db.worker(), state="XX001", message="invalid page in block 7") == []
+
+    (fault,) = db.call("list_faults")
+    assert (fault["part"], fault["message"]) == ("claim from default", "invalid page in block 7")
+
+
+def test_a_conflict_with_another_transaction_is_no_fault(db: Session) -> None:
+    for state in ("40P01", "55P03", "40001"):
+        db.rows("select ostinato_internal.note_fault('rescue', %s, 'could not serialize access', null, null)", state)
+
+    assert db.call("list_faults") == []

@@ -13,6 +13,9 @@ FILL = """
 select count(*) from ostinato.enqueue_jobs(
     array(select %s from generate_series(1, %s)), array(select '{}' from generate_series(1, %s)))
 """
+FILL_TENANT = """
+select count(ostinato.enqueue_job(%s, tenant_id => %s)) from generate_series(1, %s)
+"""
 KNOWN: dict[str, Any] = {"kinds": ["app.task"]}
 
 
@@ -120,3 +123,69 @@ def test_a_job_that_stands_aside_can_be_cancelled(db: Session) -> None:
     db.call("cancel_job", job_id=aside)
 
     assert db.state(aside) == "cancelled"
+
+
+def fill_tenant(db: Session, tenant: str, count: int, kind: str = "app.task") -> None:
+    """Jobs of one tenant."""
+    db.rows(FILL_TENANT, kind, tenant, count)
+
+
+def test_what_nobody_runs_stands_aside_behind_the_backlog_of_another_tenant(place: Place) -> None:
+    """An empty claim of a worker that runs neither reads what another one runs, and no more."""
+    with place.session() as db:
+        fill_tenant(db, "a", 300, "app.theirs")
+        fill_tenant(db, "z", MANY, "app.unknown")
+        db.worker("w2", kinds=["app.theirs"], expiry_seconds=3600)
+        worker = db.worker(expiry_seconds=3600)
+        poll(db, worker)
+        place.take_statistics()
+        meter = Meter(db)
+
+        meter.measure("empty claim", lambda: db.claim(worker, **KNOWN))
+        meter.measure("poll", lambda: poll(db, worker))
+
+        assert (count(db, "ready"), count(db, "scheduled")) == (300, MANY)
+    assert meter.read["empty claim"] < 700
+    assert meter.read["poll"] < 100
+
+
+def test_what_nobody_runs_stands_aside_behind_jobs_of_the_same_tenant_that_somebody_runs(db: Session) -> None:
+    fill(db, "app.theirs", 1_000)
+    fill(db)
+    db.worker("w2", kinds=["app.theirs"])
+
+    poll(db, db.worker())
+
+    assert (count(db, "ready"), count(db, "scheduled")) == (1_000, MANY)
+
+
+def test_a_lane_that_nobody_runs_is_found_beside_many_that_have_one_such_job(db: Session) -> None:
+    for n in range(54):  # the worst case: so much is seen of each lane, and so few lanes there are
+        fill_tenant(db, f"a{n}", 1, "app.unknown")
+        fill_tenant(db, f"a{n}", 20)
+    fill_tenant(db, "z", 101, "app.unknown")
+
+    poll(db, db.worker())
+
+    assert count(db, "scheduled") == 54 + 101
+
+
+def test_each_poll_looks_at_other_lanes_of_a_queue_with_more_than_one_look_holds(db: Session) -> None:
+    db.rows("select ostinato.enqueue_job('app.task', tenant_id => 't' || n) from generate_series(1, 600) n")
+    fill_tenant(db, "z", 200, "app.unknown")
+    worker = db.worker()
+
+    for _ in range(3):
+        poll(db, worker)
+
+    assert (count(db, "ready"), count(db, "scheduled")) == (600, 200)
+
+
+@pytest.mark.parametrize("tenant", ["a", "z"])
+def test_the_doctors_list_and_the_alert_name_kinds_behind_jobs_that_somebody_runs(db: Session, tenant: str) -> None:
+    fill_tenant(db, "a", 10_500)
+    fill_tenant(db, tenant, 3, "app.unknown")
+    db.worker()
+
+    assert db.call("unrun_kinds") == [{"queue": "default", "kind": "app.unknown", "jobs": 3}]
+    assert db.call("unrun_kind_jobs") == [{"label": "app.unknown", "value": 3.0}]

@@ -303,7 +303,7 @@ class TransactionIdle(OstinatoError):
     """A transaction waited for its next statement for so long that the server ended it."""
 
     code = "transaction_idle"
-    hint = "Wait for others before the transaction, or raise `transaction_idle_seconds` (30 s)."
+    hint = "Wait for others before the transaction, or raise the setting `transaction_idle_seconds`."
 
 
 class CommitUnknown(OstinatoError):

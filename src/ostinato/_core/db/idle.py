@@ -3,12 +3,14 @@
 An idle transaction keeps its locks, and keeps vacuum from cleaning up after everybody else.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, LiteralString
 
 import psycopg
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import DatabaseUnavailable, OstinatoError
+from ostinato._core.base.errors import DatabaseUnavailable, OstinatoError, TransactionIdle
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import IDLE, left_idle
 
@@ -23,6 +25,17 @@ def limit_idle_now(conn: psycopg.Connection[Any], seconds: float) -> None:
     """Limit idle time as `limit_idle` does, on a synchronous connection."""
     if seconds:
         conn.execute(*_limit(seconds))
+
+
+@contextmanager
+def told_limit(seconds: float) -> Iterator[None]:
+    """Name the limit in the error of a transaction that was idle for longer; 0: that of its role."""
+    try:
+        yield
+    except TransactionIdle as error:
+        if seconds:
+            raise left_idle(seconds) from error
+        raise
 
 
 def lost(conn: AsyncConnection[Any], before: str) -> OstinatoError:

@@ -142,12 +142,20 @@ def translate(error: BaseException) -> OstinatoError:
     return OstinatoError(f"{type(error).__name__}: {error}")
 
 
-def left_idle() -> TransactionIdle:
-    """Return the error of a transaction that the server ended because it was idle."""
+def left_idle(seconds: float | None = None) -> TransactionIdle:
+    """Return the error of a transaction that the server ended because it was idle; None: its role sets the limit."""
+    if seconds is None:
+        return TransactionIdle(
+            "The transaction was left without a statement for longer than the server allows its role"
+            " (idle_in_transaction_session_timeout), and was ended: nothing was changed.",
+            sqlstate=IDLE,
+        )
     return TransactionIdle(
-        "The transaction was left without a statement for longer than the server allows, and was"
-        " ended: nothing was changed.",
+        f"The transaction was left without a statement for longer than {seconds:g} s"
+        " (transaction_idle_seconds), and was ended: nothing was changed.",
+        hint=f"Wait for others before the transaction, or raise `transaction_idle_seconds` ({seconds:g} s).",
         sqlstate=IDLE,
+        seconds=seconds,
     )
 
 
@@ -176,13 +184,14 @@ def translate_words(state: str | None, said: str, hint: str | None, detail: str 
     if state == IDLE:
         return left_idle()
     if state in TRANSIENT:
-        return _in_the_way(said, state)
+        return _in_the_way(said, state, job_id=_values(detail).get("job_id"))
     return _by_state(state or "", said)
 
 
-def _in_the_way(said: str, state: str | None) -> OstinatoError:
+def _in_the_way(said: str, state: str | None, job_id: object = None) -> OstinatoError:
+    named = {} if job_id is None else {"job_id": job_id}
     return DatabaseUnavailable(
-        f"Another transaction was in the way: {said}", hint="Run the whole transaction again.", sqlstate=state
+        f"Another transaction was in the way: {said}", hint="Run the whole transaction again.", **named, sqlstate=state
     )
 
 

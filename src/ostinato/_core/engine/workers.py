@@ -14,8 +14,10 @@ from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
 from ostinato._core.base.backoff import Retry, to_json
+from ostinato._core.base.errors import OstinatoError
 from ostinato._core.db.arrays import numbers
 from ostinato._core.db.call import call, call_as, call_now, call_one, call_value
+from ostinato._core.db.sqlstate import sqlstate_of
 
 AnyConnection = AsyncConnection[Any]
 
@@ -157,9 +159,24 @@ async def reconcile(conn: AnyConnection, worker_id: UUID, held: Iterable[int], s
     return int(await call_value(conn, "reconcile_worker", worker_id=worker_id, held=numbers(held), seconds=seconds))
 
 
-async def set_aside(conn: AnyConnection, worker_id: UUID, queues: Sequence[str], held: Iterable[int]) -> list[int]:
-    """Set aside what a worker cannot claim, because the rows of its jobs are missing or damaged."""
-    rows = await call(conn, "set_aside_damaged", worker_id=worker_id, queues=list(queues), held=numbers(held))
+async def set_aside(
+    conn: AnyConnection, worker_id: UUID, queue: str, held: Iterable[int], error: BaseException
+) -> list[int]:
+    """Set aside what a worker cannot claim from a queue, because the rows of its jobs are missing or damaged.
+
+    `error` is what the claim failed with; where nothing is found it is noted as a fault of these claims.
+    """
+    named = error.values.get("job_id") if isinstance(error, OstinatoError) else None
+    rows = await call(
+        conn,
+        "set_aside_damaged",
+        worker_id=worker_id,
+        queues=[queue],
+        held=numbers(held),
+        named=numbers([named] if isinstance(named, int) else []),
+        state=sqlstate_of(error),
+        message=str(error),
+    )
     return [row[0] for row in rows]
 
 

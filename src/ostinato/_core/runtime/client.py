@@ -79,10 +79,15 @@ class Client:
         await self._pool.close()
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """Open a transaction; jobs that it adds wake idle workers when it has committed."""
+    async def transaction(self, statement_seconds: float | None = None) -> AsyncIterator[AsyncConnection[Any]]:
+        """Open a transaction; jobs that it adds wake idle workers when it has committed.
+
+        `statement_seconds` replaces the setting of that name: so long one statement may take, so
+        that nobody waits for a frozen server for ever.
+        """
+        limit = statement_seconds or self.settings.statement_seconds
         with self._ringing():
-            async with transaction(self._pool) as conn:
+            async with transaction(self._pool, statement_seconds=limit) as conn:
                 yield conn
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:

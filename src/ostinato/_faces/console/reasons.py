@@ -9,6 +9,7 @@ its language writes them. A code that this release does not know keeps the engin
 from collections.abc import Callable, Mapping, Sequence
 
 from ostinato._core.engine.inspect import JobDetails, Reason
+from ostinato._faces.console import damage
 from ostinato._faces.console.saying import Said, Saying, Values, summary
 from ostinato._faces.console.text import Clock, Language
 
@@ -346,16 +347,6 @@ def _holds(say: Saying, of: Values) -> Said:
     return Said(told, "")
 
 
-def _quarantined(say: Saying, of: Values) -> Said:
-    told = say.gettext("It was set aside at %(time)s: its row is missing or damaged.", time=say.at(of["found_at"]))
-    return Said(told, say.gettext("Repair its row, then: select ostinato.restore_job(%(job)s)"))
-
-
-def _nowhere(say: Saying, _: Values) -> Said:
-    told = say.gettext("It stands in no place: it neither waits nor runs, and has not ended.")
-    return Said(told, say.gettext("This should not happen. Check the database: ostinato doctor"))
-
-
 def _declare(say: Saying) -> str:
     return say.gettext("Start a worker whose app declares this kind, or check how it is spelled.")
 
@@ -386,6 +377,7 @@ ANSWERS: Mapping[str, Callable[[Saying, Values], Said]] = {
     "queue_paused": _paused,
     "no_worker_for_queue": _no_worker,
     "no_worker_for_kind": _no_kind,
+    "claims_fail": damage.claims_fail,
     "suspect": _suspect,
     "waiting_turn": _turn,
     "queue_concurrency": _limited,
@@ -394,7 +386,7 @@ ANSWERS: Mapping[str, Callable[[Saying, Values], Said]] = {
     "key_rate": _limited,
     "unique_conflict": _conflict,
     "holds_unique_key": _holds,
-    "quarantined": _quarantined,
-    "nowhere": _nowhere,
+    "quarantined": damage.quarantined,
+    "nowhere": damage.nowhere,
 }
 """Who says each answer, by its code."""

@@ -91,6 +91,8 @@ class Claimer:
         self._plenty: set[str] = set()
         self._limited = frozenset(self.queues)
         self._asking: str | None = None
+        self.failing: dict[str, Exception] = {}
+        """What the last claim from a queue failed with, of the queues that failed."""
         self._idle = False
         self.paused = False
 
@@ -199,8 +201,12 @@ class Claimer:
         self._asking = queue
         try:
             jobs = await self._ask(queue, wanted)
+        except Exception as error:
+            self.failing[queue] = error
+            raise
         finally:
             self._asking = None
+        self.failing.pop(queue, None)
         self._recorder.add(CLAIMS, queue)
         self._cursors[queue] = jobs[0].cursor if jobs else None
         if jobs:

@@ -14,7 +14,7 @@ import psycopg
 from psycopg import AsyncConnection
 
 from ostinato._core.base.settings import Settings
-from ostinato._core.db.idle import limit_idle, limit_idle_now
+from ostinato._core.db.idle import limit_idle, limit_idle_now, told_limit
 from ostinato._core.db.limit import limited
 from ostinato._core.db.pool import Pool, transaction
 from ostinato._core.engine.claims import Job
@@ -58,14 +58,16 @@ class WorkerHost:
     async def transaction(self, statement_seconds: float | None = None) -> AsyncIterator[AsyncConnection[Any]]:
         """Open a transaction on a connection for handlers."""
         limit = statement_seconds or self.settings.statement_seconds
+        idle = self.settings.transaction_idle_seconds
         added: set[str] = set()
         token = added_queues.set(added)
         try:
             await self.slots.take()
             try:
-                async with transaction(self._pool, statement_seconds=limit) as conn:
-                    await limit_idle(conn, self.settings.transaction_idle_seconds)
-                    yield conn
+                with told_limit(idle):
+                    async with transaction(self._pool, statement_seconds=limit) as conn:
+                        await limit_idle(conn, idle)
+                        yield conn
             finally:
                 self.slots.give_back()
         finally:
@@ -88,12 +90,13 @@ class WorkerHost:
     def transaction_in_thread(self, statement_seconds: float | None = None) -> Iterator[psycopg.Connection[Any]]:
         """Open a transaction on a connection for one plain function."""
         limit = statement_seconds or self.settings.statement_seconds
+        idle = self.settings.transaction_idle_seconds
         loop = self._loop
         assert loop is not None  # noqa: S101 - handlers run after `open`
         asyncio.run_coroutine_threadsafe(self.slots.take(), loop).result()
         try:
-            with thread_transaction(self._database, self._pool.seconds, limit) as conn:
-                limit_idle_now(conn, self.settings.transaction_idle_seconds)
+            with told_limit(idle), thread_transaction(self._database, self._pool.seconds, limit) as conn:
+                limit_idle_now(conn, idle)
                 yield conn
         finally:
             loop.call_soon_threadsafe(self.slots.give_back)

@@ -66,7 +66,6 @@ class Poller:
         self._recorder = recorder
         self._rng = rng
         self._worker_id = worker_id
-        self._damaged = False
         self._drain = drain
 
     def claim_failed(self, error: BaseException) -> None:
@@ -75,7 +74,6 @@ class Poller:
         After one that met a row that cannot be read, set that row aside now.
         """
         if is_damage(error):
-            self._damaged = True
             self.reconciling.wake()
         if isinstance(error, CommitUnknown | UnicodeDecodeError):
             loop = asyncio.get_running_loop()
@@ -105,8 +103,7 @@ class Poller:
     async def _reconcile(self) -> float:
         async with self._pool.connection() as conn:
             held = [*self._lanes.held(), *self._finisher.held()]
-            if self._damaged:
-                await self._set_aside(conn, held)
+            await self._set_aside(conn, held)
             lost = await workers.reconcile(conn, self._worker_id(), held, self._unheard_seconds())
             await self._claimer.learn_limits(conn)
         if lost:
@@ -114,12 +111,15 @@ class Poller:
         return RECONCILE_SECONDS * self._rng.uniform(0.5, 1.5)
 
     async def _set_aside(self, conn: AsyncConnection[Any], held: list[int]) -> None:
-        queues = self._claimer.queues
-        gone = await workers.set_aside(conn, self._worker_id(), queues, held)
-        self._damaged = False
-        for job_id in gone:
-            log.error("set_aside", job_id=job_id, hint="Its row is missing or damaged.")
-        self._claimer.rouse()
+        damaged = {queue: error for queue, error in self._claimer.failing.items() if is_damage(error)}
+        for queue, error in damaged.items():
+            gone = await workers.set_aside(conn, self._worker_id(), queue, held, error)
+            if self._claimer.failing.get(queue) is error:
+                del self._claimer.failing[queue]
+            for job_id in gone:
+                log.error("set_aside", job_id=job_id, hint="Its row is missing or damaged.")
+        if damaged:
+            self._claimer.rouse()
 
     def _unheard_seconds(self) -> float:
         """Return the age from which the answer of a claim cannot arrive any more."""

@@ -157,13 +157,18 @@ class Warden:
         self._dump = self._dump_read = -1
         self._stack = Stack("")
         self._dumped_at = 0.0
+        self._family: dict[int, str] = {}
+        """What the handlers have started, noted at each look: one that has another environment, and a session of its
+        own, cannot be found once its parent is gone."""
 
     def run(self) -> None:
         """Watch until the parent is gone; then clear up what it left."""
         while self._parent_lives():
             seconds = self._pause()
             before = time.monotonic()
-            if not self._hear(seconds):
+            lives = self._hear(seconds)
+            self._note_family()
+            if not lives:
                 break
             now = time.monotonic()
             slept = now - before > seconds + SLEPT_SECONDS
@@ -176,9 +181,14 @@ class Warden:
                 return  # it only closed the line, and will start another warden
             time.sleep(DYING_SECONDS / 100)
         if self._terms["owned"]:
-            procfs.end_all(self._terms["mark"], self._terms["group"])
+            procfs.end_all(self._terms["mark"], self._terms["group"], noted=self._family)
         for ward in self._wards.values():
             ward.bury()
+
+    def _note_family(self) -> None:
+        if self._terms["owned"]:
+            self._family = procfs.alive(self._family) | procfs.family(self._terms["parent"])
+            self._family.pop(os.getpid(), None)
 
     def _parent_lives(self) -> bool:
         return bool(os.getppid() == self._terms["parent"])

@@ -168,7 +168,8 @@ $$;
 
 -- Returns the lanes of a queue that hold work, with the position of the first row of each: a loose index scan.
 create function ostinato_internal.ready_lanes(
-    queue text, after_priority integer default -32768, after_tenant text default ''
+    queue text, after_priority integer default -32768, after_tenant text default '',
+    most integer default null
 )
 returns table (priority smallint, tenant_id text, first bigint) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off
@@ -183,7 +184,7 @@ set enable_bitmapscan = off as $$
             where r.queue = $1 and (r.priority, r.tenant_id) > (l.priority, l.tenant_id)
             order by r.queue, r.priority, r.tenant_id, r.position limit 1) n
     )
-    select l.priority, l.tenant_id, l.position from lane l limit ostinato_internal.most_lanes()
+    select l.priority, l.tenant_id, l.position from lane l limit coalesce($4, ostinato_internal.most_lanes())
 $$;
 
 -- Looks the lanes up anew. Within the most urgent priority the tenant after the last one served comes first.
@@ -698,6 +699,7 @@ $$;
 create function ostinato_internal.refuse_moved(job_id bigint) returns text language plpgsql as $$
 begin
     raise exception using errcode = '40001', message = format('job %s was moved to another partition just now', job_id),
+        detail = json_build_object('job_id', job_id),
         hint = 'Nothing was changed: call again.';
 end
 $$;

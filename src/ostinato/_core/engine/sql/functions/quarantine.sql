@@ -79,47 +79,137 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where c.id = $1
 $$;
 
--- Sets ready rows of a queue aside whose jobs are missing or damaged, among the first `most` of them. Returns their
--- ids.
-create function ostinato_internal.set_aside_ready(queue text, most integer default 20000) returns setof bigint
-language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Sets waiting jobs of a queue aside that are missing or damaged. They are found by their ids alone, because the row
+-- that names the lane may be gone: where a job moved (a retry) there is an index, and a first run stands in its lane at
+-- the position of its id, so that each lane costs one probe. Returns their ids; none while upkeep is at work.
+create function ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) returns setof bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
+declare
+    v_bad      bigint[];
+    v_rows     tid[];
+    v_levels   smallint[];
+    v_tenants  text[];
+    v_found    integer := 0;
+    v_priority integer := -32768;
+    v_tenant   text := '';
 begin
     if not ostinato_internal.stop_upkeep() then
         return;
     end if;
+    v_bad := array(select distinct j from unnest(set_aside_waiting.job_ids) j
+                   where ostinato_internal.job_damage(j) is not null);
+    if v_bad = '{}' then
+        return;
+    end if;
+    v_rows := array(select r.ctid from ready r where r.job_id = any (v_bad) and r.position <> r.job_id
+                      and r.queue = set_aside_waiting.queue for update skip locked);
+    loop  -- over all lanes, so many at a time as one look holds
+        select array_agg(l.priority order by l.priority, l.tenant_id),
+               array_agg(l.tenant_id order by l.priority, l.tenant_id), count(*)
+        into v_levels, v_tenants, v_found
+        from ostinato_internal.ready_lanes(set_aside_waiting.queue, v_priority, v_tenant) l;
+        v_rows := v_rows || array(
+            select p.ctid from unnest(v_levels, v_tenants) l (priority, tenant_id) cross join unnest(v_bad) b (job_id)
+            cross join lateral (
+                select r.ctid from ready r
+                where r.queue = set_aside_waiting.queue and r.priority = l.priority and r.tenant_id = l.tenant_id
+                  and r.position = b.job_id and r.job_id = b.job_id for update skip locked) p);
+        exit when v_found < ostinato_internal.most_lanes() or cardinality(v_rows) >= cardinality(v_bad);
+        v_priority := v_levels[v_found];
+        v_tenant := v_tenants[v_found];
+    end loop;
     return query
-    with bad as materialized (
-        select f.row_id, d.damage from (
-            select r.ctid as row_id, r.job_id from ready r where r.queue = set_aside_ready.queue
-            order by r.queue, r.priority, r.tenant_id, r.position limit most for update skip locked) f
-        cross join lateral (select ostinato_internal.job_damage(f.job_id) as damage) d where d.damage is not null
-    ), gone as (
-        delete from ready r using bad b where r.ctid = b.row_id
-        returning r.job_id, r.attempt, r.failures, r.crashes, r.queue, b.damage
+    with gone as (
+        delete from ready r where r.ctid = any (v_rows)
+        returning r.job_id, r.attempt, r.failures, r.crashes, r.queue, 'ready' as place
+    ), behind as (  -- a claim takes those along that stand behind what it takes (take_followers)
+        delete from scheduled s
+        where s.job_id = any (v_bad) and s.queue = set_aside_waiting.queue and s.reason = 'behind'
+        returning s.job_id, s.attempt, s.failures, s.crashes, s.queue, 'scheduled' as place
     )
     insert into quarantine as q (job_id, attempt, failures, crashes, found_at, place, queue, damage)
-    select g.job_id, g.attempt, g.failures, g.crashes, ostinato.now(), 'ready', g.queue, g.damage from gone g
+    select g.job_id, g.attempt, g.failures, g.crashes, ostinato.now(), g.place, g.queue,
+           ostinato_internal.job_damage(g.job_id)
+    from (select * from gone union all select * from behind) g
     on conflict (job_id) do update set
         attempt = excluded.attempt, found_at = excluded.found_at, place = excluded.place, damage = excluded.damage
     returning q.job_id;
 end
 $$;
 
--- Sets aside what a worker cannot claim: damaged jobs at the front of its queues, and in claims of its own that never
--- reached it (`held` are the jobs that it knows). A worker asks for it when a claim fails by an error of the data.
--- Returns their ids.
-create function ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) returns setof bigint
-language sql
+-- Returns what a claim of a worker would take from a queue now, and takes nothing: the functions of a claim take it, in
+-- its order and within its limits, and that is undone. So no rule about the order is written twice.
+create function ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) returns bigint[] language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select s from (
-        select array_agg(c.id) as claims, array_agg(h.job_id) as jobs, array_agg(h.attempt) as attempts
-        from claim c cross join unnest(c.job_ids, c.attempts) h (job_id, attempt)
-        where c.worker_id = $1 and not h.job_id = any ($3)) u
-    cross join lateral ostinato.set_aside_held(u.claims, u.jobs, u.attempts) s
-    union all
-    select s from unnest($2) q cross join lateral ostinato_internal.set_aside_ready(q) s
+#variable_conflict use_column
+declare
+    v_queue queue;
+    v_kinds text[];
+    v_batch batch;
+begin
+    select w.kinds into v_kinds from worker w where w.id = next_jobs.worker_id;
+    begin
+        select * into v_queue from queue q where q.name = next_jobs.queue for update;
+        if v_queue.key_concurrency is not null or v_queue.key_rate_count is not null then
+            v_batch := ostinato_internal.take_limited(v_queue, most, v_kinds, suspects => true);
+        else
+            delete from claim_hint h where h.queue = next_jobs.queue;  -- it may lead past the front
+            v_batch := ostinato_internal.take_lanes(next_jobs.queue, most, v_kinds, null, suspects => true,
+                                                    limited => true);
+        end if;
+        v_batch := (ostinato_internal.take_followers(next_jobs.queue, v_queue, 2 * most, v_batch)).batch;
+        raise exception using errcode = '40000', message = 'nothing was taken';
+    exception when sqlstate '40000' then
+        return v_batch.job_ids;
+    end;
+end
+$$;
+
+-- Sets aside what is missing or damaged among the next `most` jobs that a worker would claim from a queue. Returns
+-- their ids.
+create function ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer default 1000)
+returns setof bigint language sql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select s from ostinato_internal.set_aside_waiting($2, ostinato_internal.next_jobs($1, $2, $3)) s
+$$;
+
+-- Sets aside what a worker cannot claim: the jobs that the error of its claim named, others that are damaged among the
+-- next ones of its queues, and in claims of its own that never reached it (`held` are the jobs that it knows). A worker
+-- asks for it when a claim fails by an error of the data, and says which. If nothing is found to set aside, that is
+-- noted as a fault of these claims. Returns their ids.
+create function ostinato.set_aside_damaged(
+    worker_id uuid, queues text[], held bigint[], named bigint[] default '{}', state text default null,
+    message text default null
+) returns setof bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_found bigint[];
+begin
+    v_found := array(
+        select s from (
+            select array_agg(c.id) as claims, array_agg(h.job_id) as jobs, array_agg(h.attempt) as attempts
+            from claim c cross join unnest(c.job_ids, c.attempts) h (job_id, attempt)
+            where c.worker_id = set_aside_damaged.worker_id and not h.job_id = any (set_aside_damaged.held)) u
+        cross join lateral ostinato.set_aside_held(u.claims, u.jobs, u.attempts) s);
+    v_found := v_found || array(select s from unnest(queues) q
+        cross join lateral ostinato_internal.set_aside_waiting(q, set_aside_damaged.named) s);
+    begin
+        v_found := v_found || array(select s from unnest(queues) q
+            cross join lateral ostinato_internal.set_aside_next(set_aside_damaged.worker_id, q) s);
+    exception when others then  -- told below, unless something was found
+        state := coalesce(set_aside_damaged.state, sqlstate);
+        message := coalesce(set_aside_damaged.message, sqlerrm);
+    end;
+    if v_found = '{}' and set_aside_damaged.state is not null then
+        perform ostinato_internal.note_fault('claim from ' || q, set_aside_damaged.state, set_aside_damaged.message, q,
+                                             set_aside_damaged.named[1])
+        from unnest(queues) q;
+    end if;
+    return query select distinct f from unnest(v_found) f;
+end
 $$;
 
 -- Returns what is set aside, newest first.
@@ -171,23 +261,40 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from quarantine q where q.job_id = $1
 $$;
 
--- Notes that a part of a poll failed; what may be over at the next poll (a conflict with another transaction) is not
--- noted.
-create function ostinato_internal.note_fault(part text, state text, message text) returns void language plpgsql
+-- Notes that a part of a poll, or the claims from a queue, failed. What may be over at the next try, a conflict with
+-- another transaction, is not noted; but one about a single job (refuse_moved) is counted by that job, because it comes
+-- again and again when the row is in no partition: list_faults names it from the second time on.
+create function ostinato_internal.note_fault(
+    part text, state text, message text, queue text default null, job_id bigint default null
+) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
+declare
+    v_now   constant timestamptz := ostinato.now();
+    v_job   constant bigint := case when note_fault.state = '40001' then
+        coalesce(note_fault.job_id, substring(note_fault.message from '^job (\d+) ')::bigint) end;
+    v_times bigint;
 begin
-    if note_fault.state in ('40001', '40P01', '55P03') then
+    if note_fault.state in ('40P01', '55P03') or (note_fault.state = '40001' and v_job is null) then
         return;
     end if;
-    raise warning 'ostinato: % failed: % (%)', note_fault.part, note_fault.message, note_fault.state;
-    insert into fault as f (part, times, first_at, last_at, state, message)
-    values (note_fault.part, 1, ostinato.now(), ostinato.now(), note_fault.state,
-            left(note_fault.message, ostinato_internal.longest_text()))
+    insert into fault as f (part, times, first_at, last_at, state, message, queue, job_id)
+    values (note_fault.part || coalesce(', job ' || v_job, ''), 1, v_now, v_now, note_fault.state,
+            left(note_fault.message, ostinato_internal.longest_text()), note_fault.queue, v_job)
     on conflict (part) do update set
-        times = f.times + 1, last_at = excluded.last_at, state = excluded.state, message = excluded.message;
+        times = case when f.last_at < v_now - ostinato_internal.fault_lasts() then 1 else f.times + 1 end,
+        first_at = case when f.last_at < v_now - ostinato_internal.fault_lasts() then v_now else f.first_at end,
+        last_at = v_now, state = excluded.state, message = excluded.message, queue = excluded.queue
+    returning f.times into v_times;
+    if v_job is null or v_times > 1 then
+        raise warning 'ostinato: % failed: % (%)', note_fault.part, note_fault.message, note_fault.state;
+    end if;
 end
 $$;
+
+-- So long a fault is told after it came last; then it starts over.
+create function ostinato_internal.fault_lasts() returns interval language sql immutable parallel safe as $$
+    select interval '5 minutes' $$;
 
 -- Notes that something outside the database that a worker needs, such as a broker, does not answer. Only workers may
 -- write the table.
@@ -196,9 +303,10 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato_internal.note_fault($1, '08001', $2)
 $$;
 
--- Returns the parts of polls that failed within the last minutes, with their last error.
+-- Returns the parts of polls, and the claims from queues, that failed within the last minutes, with their last error.
+-- A job that was in the way once may have been moved just then, so that is no fault.
 create function ostinato.list_faults(within interval default '5 minutes') returns setof ostinato_data.fault
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select f.* from fault f where f.last_at > ostinato.now() - $1 order by f.part
+    select f.* from fault f where f.last_at > ostinato.now() - $1 and (f.job_id is null or f.times > 1) order by f.part
 $$;

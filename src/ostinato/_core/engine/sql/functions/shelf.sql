@@ -1,14 +1,18 @@
 -- The shelf: jobs of kinds that no living worker runs, out of the way of the others.
 --
 -- A claim finds jobs by their lane, and a lane holds all kinds. Jobs of a kind that nobody runs stay at its front, and
--- every claim steps over all of them. So a poll looks at the front of its queues; when most of it is of such kinds,
--- they go to `scheduled` with the reason 'no_worker' and no time. The poll of a worker that runs the kind brings them
--- back, those of a first run to their old place in line. doctor and why name such kinds (unrun_kinds). While a worker
--- that runs the kind lives, even one that drains, nothing is put aside: a restart is no reason. Lock order: ready
--- rows, or scheduled rows; locked ones are left alone.
+-- every claim steps over all of them. So a poll looks at both ends of the lanes of its queues: one row each, and more
+-- where that is of such a kind. When it finds enough of them, they go to `scheduled` with the reason 'no_worker' and no
+-- time. The poll of a worker that runs the kind brings them back, those of a first run to their old place in line.
+-- doctor and why name such kinds (unrun_kinds). While a worker that runs the kind lives, even one that drains, nothing
+-- is put aside: a restart is no reason. Lock order: ready rows, or scheduled rows; locked ones are left alone.
 
--- So many jobs at the front of a queue are looked at by a poll.
-create function ostinato_internal.shelf_sample() returns integer language sql immutable parallel safe as 'select 200';
+-- So many jobs that nobody runs, at the ends of lanes, are put aside; fewer hold up nobody.
+create function ostinato_internal.shelf_least() returns integer language sql immutable parallel safe as 'select 100';
+
+-- So many jobs are looked at by a poll, all lanes together. It is such a number that a lane with shelf_least of them is
+-- found beside any number of lanes that have one: n - 1 + 3000 / n is never below 100.
+create function ostinato_internal.shelf_sample() returns integer language sql immutable parallel safe as 'select 3000';
 
 -- So many jobs are moved to the shelf, or back, at once.
 create function ostinato_internal.shelf_batch() returns integer language sql immutable parallel safe as 'select 50000';
@@ -20,31 +24,96 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
                    and not ostinato_internal.is_expired(w.beat_at, w.expiry_seconds, ostinato.now()))
 $$;
 
--- Puts jobs aside that nobody runs, if they are most of what stands at the front of a queue, before `kinds`, which the
--- caller runs. Returns how many.
+-- Returns the lanes of a queue that a poll looks at: as many as one look holds, and with more of them the next ones
+-- each time, for all workers. Where to go on stands in claim_hint.
+create function ostinato_internal.shelf_lanes(queue text) returns table (priority smallint, tenant_id text)
+language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_kinds constant text[] := array['@shelf'];  -- no kind has such a name
+    v_hint  claim_hint;
+    v_next  record;
+begin
+    select * into v_hint from claim_hint h where h.queue = shelf_lanes.queue and h.kinds = v_kinds;
+    return query
+    select l.priority, l.tenant_id from ostinato_internal.ready_lanes(
+        shelf_lanes.queue, coalesce(v_hint.seen_priority, -32768), coalesce(v_hint.seen_tenant, '')) l;
+    select l.priority, l.tenant_id into v_next from ostinato_internal.ready_lanes(
+        shelf_lanes.queue, coalesce(v_hint.seen_priority, -32768), coalesce(v_hint.seen_tenant, '')) l
+    offset ostinato_internal.most_lanes() - 1;
+    if (v_next.priority, v_next.tenant_id) is distinct from (v_hint.seen_priority, v_hint.seen_tenant) then
+        insert into claim_hint (queue, kinds, lanes, seen_priority, seen_tenant)
+        values (shelf_lanes.queue, v_kinds, row(null, null, null, null, null, null, null)::ostinato_data.lanes,
+                v_next.priority, v_next.tenant_id)
+        on conflict on constraint claim_hint_pkey do update set
+            seen_priority = excluded.seen_priority, seen_tenant = excluded.seen_tenant;
+    end if;
+end
+$$;
+
+-- Returns the kinds of the first and the last jobs of a lane, up to `most` of each.
+create function ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint)
+returns table (kind text, "position" bigint) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off set enable_bitmapscan = off as $$
+    (select r.kind, r.position from ready r where r.queue = $1 and r.priority = $2 and r.tenant_id = $3
+     order by r.queue, r.priority, r.tenant_id, r.position limit $4)
+    union
+    (select r.kind, r.position from ready r where r.queue = $1 and r.priority = $2 and r.tenant_id = $3
+     order by r.queue desc, r.priority desc, r.tenant_id desc, r.position desc limit $4)
+$$;
+
+-- Returns the lanes of a queue in which a poll sees kinds that nobody runs, and those kinds. The caller runs `kinds`.
+create function ostinato_internal.unrun_lanes(queue text, kinds text[])
+returns table (priority smallint, tenant_id text, unrun text[]) language sql
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_hashjoin = on as $$
+    with seen as materialized (
+        select l.priority, l.tenant_id, e.kind from ostinato_internal.shelf_lanes($1) l
+        cross join lateral ostinato_internal.lane_ends($1, l.priority, l.tenant_id, 1) e where e.kind <> all ($2)
+    ), unrun as materialized (
+        select k.kind from (select distinct s.kind from seen s) k where not ostinato_internal.is_run($1, k.kind)
+    )
+    select s.priority, s.tenant_id, array_agg(distinct s.kind) from seen s join unrun u on u.kind = s.kind
+    group by s.priority, s.tenant_id
+$$;
+
+-- Puts jobs aside that nobody runs, if there are enough of them at the ends of the lanes of a queue. The caller runs
+-- `kinds`. Returns how many.
 create function ostinato_internal.shelve_jobs(queue text, kinds text[]) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
-    v_unrun text[];
-    v_count integer;
+    v_levels  smallint[];
+    v_tenants text[];
+    v_unrun   text[];
+    v_count   bigint;
 begin
-    select array_agg(f.kind) into v_unrun from (
-        select s.kind, sum(count(*)) over () as all_kinds from (
-            select r.kind from ready r where r.queue = shelve_jobs.queue
-            order by r.queue, r.priority, r.tenant_id, r.position limit ostinato_internal.shelf_sample()) s
-        where s.kind <> all (shelve_jobs.kinds) group by s.kind) f
-    where f.all_kinds >= ostinato_internal.shelf_sample() / 2
-      and not ostinato_internal.is_run(shelve_jobs.queue, f.kind);
-    if v_unrun is null then
+    select array_agg(l.priority), array_agg(l.tenant_id) into v_levels, v_tenants
+    from ostinato_internal.unrun_lanes(shelve_jobs.queue, shelve_jobs.kinds) l;
+    if v_tenants is null then
+        return 0;
+    end if;
+    select array_agg(f.kind), sum(f.n) into v_unrun, v_count from (
+        select e.kind, count(*) as n from unnest(v_levels, v_tenants) l (priority, tenant_id)
+        cross join lateral ostinato_internal.lane_ends(
+            shelve_jobs.queue, l.priority, l.tenant_id,
+            least(ostinato_internal.shelf_least(), ostinato_internal.shelf_sample() / cardinality(v_tenants))) e
+        where e.kind <> all (shelve_jobs.kinds) group by e.kind) f
+    where not ostinato_internal.is_run(shelve_jobs.queue, f.kind);
+    if coalesce(v_count, 0) < ostinato_internal.shelf_least() then
         return 0;
     end if;
     with gone as (
         delete from ready r where r.ctid = any (array(
-            select s.ctid from ready s where s.queue = shelve_jobs.queue and s.kind = any (v_unrun)
-            order by s.queue, s.priority, s.tenant_id, s.position limit ostinato_internal.shelf_batch()
-            for update skip locked))
+            select p.ctid from unnest(v_levels, v_tenants) l (priority, tenant_id) cross join lateral (
+                select s.ctid from ready s
+                where s.queue = shelve_jobs.queue and s.priority = l.priority and s.tenant_id = l.tenant_id
+                  and s.kind = any (v_unrun)
+                order by s.queue, s.priority, s.tenant_id, s.position limit ostinato_internal.shelf_batch()
+                for update skip locked) p
+            limit ostinato_internal.shelf_batch()))
         returning ostinato_internal.place_in_line(r) as place
     )
     insert into scheduled select w.* from gone g
@@ -66,7 +135,7 @@ set enable_bitmapscan = off as $$
             where s.reason = 'no_worker' and (s.queue, s.kind) > (l.queue, l.kind)
             order by s.queue, s.kind limit 1) n
     )
-    select l.queue, l.kind from shelf l limit ostinato_internal.shelf_sample()
+    select l.queue, l.kind from shelf l limit ostinato_internal.most_rows()
 $$;
 
 -- Brings jobs back that a worker runs, oldest first; returns how many. Those of a first run get their old position.
@@ -116,7 +185,7 @@ end
 $$;
 
 -- Returns the kinds that wait and that no living worker runs, with how many of their jobs were counted: those that
--- stand aside, and those among the first of each queue.
+-- stand aside, and those among the first and the last of each lane, ready_cap in a queue.
 create function ostinato.unrun_kinds() returns table (queue text, kind text, jobs bigint) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select w.queue, w.kind, sum(w.jobs)::bigint from (
@@ -125,9 +194,12 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
                 select from scheduled s where s.reason = 'no_worker' and s.queue = k.queue and s.kind = k.kind
                 limit ostinato_internal.place_cap()) s) c
         union all
-        select q.name, r.kind, count(*) from ostinato.list_queues() q cross join lateral (
-            select r.kind from ready r where r.queue = q.name
-            order by r.queue, r.priority, r.tenant_id, r.position limit ostinato_internal.ready_cap()) r
+        select q.name, r.kind, count(*) from ostinato.list_queues() q
+        cross join lateral (
+            select l.*, count(*) over () as lanes from ostinato_internal.ready_lanes(
+                q.name, most => ostinato_internal.most_rows()) l) l
+        cross join lateral ostinato_internal.lane_ends(
+            q.name, l.priority, l.tenant_id, ostinato_internal.ready_cap() / (2 * l.lanes)) r
         group by q.name, r.kind) w
     where not ostinato_internal.is_run(w.queue, w.kind) group by w.queue, w.kind order by w.queue, w.kind
 $$;

@@ -307,6 +307,26 @@ begin
 end
 $$;
 
+-- Returns the errors that keep workers from claiming from a queue. They may name jobs of others, so a tenant does not
+-- see them.
+create function ostinato_internal.why_claims_fail(queue text) returns setof ostinato_data.reason language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    if ostinato_internal.sees_all() then
+        return query
+        select 'claims_fail',
+            format('Claims from queue %L fail since %s, %s times so far, last at %s: %s (%s).', f.queue,
+                   ostinato_internal.say_time(f.first_at), f.times, ostinato_internal.say_time(f.last_at), f.message,
+                   f.state),
+            json_strip_nulls(json_build_object('queue', f.queue, 'job_id', f.job_id, 'since', f.first_at,
+                'last_at', f.last_at, 'times', f.times, 'state', f.state, 'message', f.message)),
+            'A row that they need is damaged, or upkeep does not end. Run: ostinato doctor; and see the log of the '
+            'server.'
+        from ostinato.list_faults() f where f.queue = why_claims_fail.queue;
+    end if;
+end
+$$;
+
 -- Returns what a ready job waits for: everything that stops its queue or kind, then limits, then its turn.
 create function ostinato_internal.why_ready(job_id bigint) returns setof ostinato_data.reason language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
@@ -327,7 +347,8 @@ begin
     with reason as materialized (
         select 1 as n, b.* from ostinato_internal.why_cancelling(why_ready.job_id) b
         union all select 2, b.* from ostinato_internal.why_blocked(v_row.queue, v_row.kind) b
-        union all select 3, b.* from ostinato_internal.why_limited(why_ready.job_id) b
+        union all select 3, b.* from ostinato_internal.why_claims_fail(v_row.queue) b
+        union all select 4, b.* from ostinato_internal.why_limited(why_ready.job_id) b
     )
     select r.code, r.message, r.detail, r.hint from reason r order by r.n;
     get diagnostics v_found = row_count;
