@@ -47,7 +47,8 @@ async def test_every_form_that_acts_asks_why(console: Console, api: Api, api_url
         "/subscriptions/why",
         "/bulk/new?verb=cancel",
     ]
-    silent, asked = set(), set()
+    silent: set[str] = set()
+    asked: set[str] = set()
     for path in paths:
         for form in FORM.finditer((await boss.get(path)).text):
             if form[1] not in NO_REASON:
