@@ -199,12 +199,7 @@ async def enqueue_or_attach(
 
 
 async def list_leases(
-    conn: Connection,
-    *,
-    prefix: str = "",
-    tenant: str | None = None,
-    after: tuple[str, str] = ("", ""),
-    most: int = 100,
+    conn: Connection, *, prefix: str = "", tenant: str | None = None, after: tuple[str, str] = ("", ""), most: int = 100
 ) -> list[LeaseLine]:
     """Return the leases of a tenant or of all by tenant and name, those after a (tenant, name)."""
     return await call_as(

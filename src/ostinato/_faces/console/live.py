@@ -75,6 +75,8 @@ class Snapshot:
     """How many seconds the replica was behind that it was read from; None: it is the primary's."""
     sent: bytes | None = field(default=None, init=False, compare=False)
     """The event that all streams send for it; made by the first."""
+    shape: object = field(default=None, init=False, compare=False)
+    """What a page has to be drawn anew for, likewise."""
 
     @property
     def waiting(self) -> int:

@@ -69,7 +69,7 @@ async def _events(view: View) -> AsyncIterator[bytes]:
     async for found in view.site.live.following(view.tenant):
         if await view.site.doorman.find(view.request) is None:
             return
-        seen = _shape(found)
+        seen = found.shape = found.shape or _shape(found)
         if shape is not None and seen != shape:
             yield event("changed", {})
         shape = seen
