@@ -53,7 +53,7 @@ ROUNDS = 5
 SETTLE_SECONDS, WATCH_SECONDS = 10.0, 20.0
 WORKER_SECONDS = 3600.0
 TENANT = "tenant7"
-OF_ALL = ("/subscriptions/bench1", "/subscriptions/bench1/replay?since=1", "/queues/default/limits")
+OF_ALL = ("/subscriptions/bench1", "/subscriptions/bench1/replay?since=1", "/queues/queue2/limits")
 """Pages that only the operators of the installation see."""
 OF_A_CUSTOMER = ("/portal", "/portal/endpoints/bench1")
 ROLES = ("admin", "agency_user", "capture", "clerk", "organizer")
