@@ -4,7 +4,7 @@ Fills a database with 10 million outcomes, 1 million waiting jobs, 10,000 dead l
 and 200,000 rows of each application, starts the API, signs in as the installation and as one tenant,
 and asks for every page several times. Then 200 tabs follow the page Now while somebody adds jobs.
 
-    page    the time until its last byte, median and worst of its rounds, at most 200 ms; and the CPU that the
+    page    the time until its last byte, median and worst of its rounds, both at most 200 ms; and the CPU that the
             API and the database take for it, which does not depend on what else runs on the machine
     tabs    statements a second in the database, at most 5, and CPU of the API, at most 5 % of a core
 
@@ -33,8 +33,12 @@ from bench.places import sql
 from bench.server import BenchServer, running
 from bench.systems import ours
 from ostinato import Client
+from ostinato._core.base.settings import Settings
 from ostinato._core.db.migrate import migrate
-from ostinato._core.engine import keys
+from ostinato._core.engine import bulk, clock, keys, outbox, portals, schedules, subscriptions, webhooks, workers
+from ostinato._core.engine.outbox import NewEvent
+from ostinato._core.engine.schedules import Schedule
+from ostinato._core.runtime.testing import KEY
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.frame.schema import components
 
@@ -47,12 +51,19 @@ DEAD = 10_000
 ROWS_OF_APPS = 200_000
 ROUNDS = 5
 SETTLE_SECONDS, WATCH_SECONDS = 10.0, 20.0
+WORKER_SECONDS = 3600.0
 TENANT = "tenant7"
+OF_ALL = ("/subscriptions/bench1", "/subscriptions/bench1/replay?since=1", "/queues/queue2/limits")
+"""Pages that only the operators of the installation see."""
+OF_A_CUSTOMER = ("/portal", "/portal/endpoints/bench1")
 ROLES = ("admin", "agency_user", "capture", "clerk", "organizer")
 LISTS = (
     *("/", "/jobs", "/jobs?state=done", "/jobs?state=ready", "/jobs?kind=shop.kind3", "/jobs?queue=queue2"),
     *("/dead-letters", "/queues", "/workers", "/schedules", "/events", "/webhooks", "/trail/order-77", "/alerts"),
     *("/leases", "/machines", "/access", "/access/audit", "/bulk", "/inbox", "/find?q=shop"),
+    *("/bulk/new?verb=cancel&kind=shop.kind3", "/enqueue", "/schedules-new"),
+    *("/schedules/tenant7/bench1", "/schedules/tenant7/bench1/move", "/schedules/tenant7/bench1/catch-up"),
+    "/webhooks/tenant7/bench1",
     *("/apps/capture", "/apps/enrichment", "/apps/enrichment/companies", "/apps/outbound", "/apps/outbound/messages"),
     *("/apps/outbound/templates", "/apps/outbound/senders", "/apps/rounds", "/apps/watchfolder"),
     *("/apps/outbound/consents?subject=contact-7&tenant=tenant7", "/apps/watchfolder/scans"),
@@ -60,7 +71,7 @@ LISTS = (
 )
 KIND = re.compile(r"\d.*")
 DETAILS = re.compile(
-    r'href="/console(/(?:(?:jobs|dead-letters|queues|schedules|inbox|apps/\w+)[/?](?!file|capture)[^"]*[0-9=%][^"]*))"'
+    r'href="/console(/(?:(?:jobs|dead-letters|queues|schedules|inbox|events|workers|bulk|apps/\w+)[/?](?!file|capture)[^"]*[0-9=%][^"]*))"'
 )
 
 
@@ -106,6 +117,22 @@ async def key_of(dsn: str, tenant: str, *roles: str) -> str:
         return (await keys.create(conn, tenant_id=tenant, subject="bench", roles=roles)).key
 
 
+async def furnish(dsn: str) -> str:
+    """One of each thing that the history has none of, in the tenant; and the text of a link to its portal."""
+    async with Client(ours.database(dsn), Settings(secret_key=KEY)) as client, client.connection() as conn:
+        kinds = [f"shop.kind{n}" for n in range(10)]
+        await workers.register(conn, "bench1", ["default"], kinds, WORKER_SECONDS)
+        await schedules.upsert(conn, Schedule("bench1", "shop.kind3", cron="*/5 * * * *", tenant_id=TENANT))
+        await webhooks.create_endpoint(conn, "bench1", "https://partner.example.com/in", tenant_id=TENANT)
+        await subscriptions.subscribe(conn, "bench1", types=["bench.said"], kind="shop.kind3")
+        at = await clock.now(conn)
+        await outbox.emit(
+            conn, NewEvent("bench.said", "{}", "bench", tenant_id=TENANT, correlation_id="bench", occurred_at=at)
+        )
+        await bulk.start(conn, "cancel", {"tenant_id": TENANT, "kind": "shop.nothing"}, reason="bench")
+        return (await portals.open_portal(conn, tenant_id=TENANT, seconds=WORKER_SECONDS)).text
+
+
 @contextmanager
 def api(dsn: str) -> Iterator[tuple[str, int]]:
     """Serve the API; its address and its process."""
@@ -146,25 +173,36 @@ async def visitor(url: str, key: str) -> AsyncIterator[httpx.AsyncClient]:
         yield http
 
 
-async def pages(url: str, who: str, key: str, processes: list[psutil.Process]) -> list[Page]:
+async def pages(url: str, who: str, key: str, processes: list[psutil.Process], *more: str) -> list[Page]:
     """Every list, and one of each thing that the lists lead to."""
-    found = []
     async with visitor(url, key) as http:
-        paths = list(LISTS)
+        paths = [*LISTS, *more]
         links: dict[str, str] = {}
-        for path in LISTS:
+        for path in paths:
             for link in DETAILS.findall((await http.get(path)).text):
                 links.setdefault(KIND.sub("N", link.split("?")[0]), unescape(link))
-        for path in [*paths, *links.values()]:
-            times, before = [], sum(map(cpu_of, processes))
-            for _ in range(ROUNDS):
-                started = time.perf_counter()
-                answer = await http.get(path)
-                times.append((time.perf_counter() - started) * 1000)
-                if answer.status_code != httpx.codes.OK:
-                    raise RuntimeError(f"{path} gave {answer.status_code}")
-            found.append(Page(who, path, times, (sum(map(cpu_of, processes)) - before) / ROUNDS * 1000))
-    return found
+        return [await timed(http, who, path, processes) for path in dict.fromkeys([*paths, *links.values()])]
+
+
+async def of_a_customer(url: str, ticket: str, processes: list[psutil.Process]) -> list[Page]:
+    """The pages of the portal, to somebody who came by a link."""
+    async with httpx.AsyncClient(base_url=f"{url}/console", trust_env=False, timeout=120) as http:
+        answer = await http.post("/portal/enter", data={"ticket": ticket})
+        if answer.status_code != httpx.codes.SEE_OTHER:
+            raise RuntimeError(f"the link to the portal gave {answer.status_code}")
+        return [await timed(http, "a customer", path, processes) for path in OF_A_CUSTOMER]
+
+
+async def timed(http: httpx.AsyncClient, who: str, path: str, processes: list[psutil.Process]) -> Page:
+    """One page, asked for several times."""
+    times, before = [], sum(map(cpu_of, processes))
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        answer = await http.get(path)
+        times.append((time.perf_counter() - started) * 1000)
+        if answer.status_code != httpx.codes.OK:
+            raise RuntimeError(f"{path} gave {answer.status_code}")
+    return Page(who, path, times, (sum(map(cpu_of, processes)) - before) / ROUNDS * 1000)
 
 
 async def tabs(server: BenchServer, dsn: str, url: str, key: str, pid: int) -> tuple[float, float]:
@@ -208,10 +246,12 @@ def show(found: list[Page]) -> bool:
     """Print the table; whether every page is in time."""
     print(f"{'who':<14}{'page':<44}{'p50 ms':>9}{'worst ms':>10}{'CPU ms':>8}")
     for page in sorted(found, key=lambda page: -median(page.times)):
-        late = " late" if median(page.times) > MOST_MS else ""
+        late = " late" if median(page.times) > MOST_MS else " late once" if max(page.times) > MOST_MS else ""
         took = f"{median(page.times):>9.1f}{max(page.times):>10.1f}{page.cpu:>8.0f}{late}"
         print(f"{page.who:<14}{page.path[:42]:<44}{took}")
-    return all(median(page.times) <= MOST_MS for page in found)
+    middle, worst = max(median(page.times) for page in found), max(max(page.times) for page in found)
+    print(f"{len(found)} pages: the slowest {middle:.1f} ms by its median, {worst:.1f} ms by its worst round")
+    return worst <= MOST_MS
 
 
 def main() -> int:
@@ -228,11 +268,13 @@ def main() -> int:
         say("")
         print(f"\r{asked.outcomes:,} outcomes, {asked.waiting:,} waiting: {time.monotonic() - started:.0f} s to fill")
         everybody = asyncio.run(key_of(dsn, "default", *ROLES, "installation"))
+        ticket = asyncio.run(furnish(dsn))
         one = asyncio.run(key_of(dsn, TENANT, *ROLES))
         with api(dsn) as (url, pid):
             both = [psutil.Process(pid), psutil.Process(server.pid)]
-            found = asyncio.run(pages(url, "installation", everybody, both))
+            found = asyncio.run(pages(url, "installation", everybody, both, *OF_ALL))
             found += asyncio.run(pages(url, "a tenant", one, both))
+            found += asyncio.run(of_a_customer(url, ticket, both))
             statements, cpu = asyncio.run(tabs(server, dsn, url, everybody, pid))
     in_time = show(found)
     print(f"{TABS} tabs on Now: {statements:.1f} statements/s, {cpu:.1f} % of a core; load {os.getloadavg()[0]:.1f}")

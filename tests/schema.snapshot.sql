@@ -914,11 +914,11 @@ CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT qu
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
+CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100, after_tenant text DEFAULT ''::text, after_name text DEFAULT ''::text) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_places(after text DEFAULT ''::text, most integer DEFAULT 1000) RETURNS TABLE(tenant_id text, state text, cell text, move_id uuid, changed_at timestamp with time zone)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -6137,9 +6137,9 @@ GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean
 REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_places(after text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_places(after text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_places(after text, most integer) TO ostinato_tenant;

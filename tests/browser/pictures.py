@@ -23,6 +23,8 @@ PAGES = {
     "jobs": "/jobs",
     "dead-letters": "/dead-letters",
     "queues": "/queues",
+    "queue-limits": "/queues/default/limits",
+    "queue-tenants": "/queues/default/tenants",
     "workers": "/workers",
     "schedules": "/schedules",
     "events": "/events",
@@ -33,27 +35,46 @@ PAGES = {
     "machines": "/machines",
     "access": "/access",
     "audit": "/access/audit",
+    "bulk-list": "/bulk",
     "bulk-preview": "/bulk/new?verb=cancel&kind=tour.greet",
+    "kinds": "/enqueue",
     "add-a-job": "/enqueue/tour.count",
+    "schedule-new": "/schedules-new",
+    "schedule-change": "/schedules/demo/digest/change",
     "schedule-move": "/schedules/demo/digest/move",
+    "schedule-catch-up": "/schedules/demo/digest/catch-up",
+    "trail-ask": "/trail",
+    "cells": "/cells",
     "find": "/find?q=tour",
+    "app-watchfolder-front": "/apps/watchfolder",
     "app-watchfolder": "/apps/watchfolder/scans",
+    "app-outbound-front": "/apps/outbound",
+    "app-messages": "/apps/outbound/messages",
+    "app-templates": "/apps/outbound/templates",
+    "app-senders": "/apps/outbound/senders",
     "app-outbound": "/apps/outbound/consents?subject=contact-7&tenant=demo",
     "app-capture": "/apps/capture",
+    "app-enrichment-front": "/apps/enrichment",
     "app-enrichment": "/apps/enrichment/companies",
     "app-rounds": "/apps/rounds",
 }
+PORTAL = {"portal": "/portal", "portal-endpoint": "/portal/endpoints/till"}
+AFTER_A_FORM = ("sign-in", "look", "key-once")
+"""What no address leads to, or nobody who is signed in sees."""
+OTHER_MANNERS = ("now-dark", "inbox-dark", "now-phone-fr", "inbox-phone-fr")
 DUPLICATE = ("/inbox", "/inbox?item=watchfolder")
 FIRST_OF = {
     "job": ("/jobs?kind=billing.nobody_runs_it", "/jobs/"),
     "job-children": ("/jobs?kind=tour.book", "/jobs/"),
+    "job-every-child": ("/jobs?kind=tour.book", "/jobs/", "/children"),
     "cause": ("/dead-letters", "/dead-letters/cause"),
     "bulk": ("/bulk", "/bulk/"),
     "worker": ("/workers", "/workers/"),
     "event": ("/events", "/events/"),
     "subscription": ("/events", "/subscriptions/"),
+    "subscription-replay": ("/events", "/subscriptions/", "/replay?since=1"),
     "webhook": ("/webhooks", "/webhooks/demo/till"),
-    "schedule": ("/schedules", "/schedules/"),
+    "schedule": ("/schedules", "/schedules/demo/"),
     "inbox": DUPLICATE,
     "app-scan": ("/apps/watchfolder/scans", "/apps/watchfolder/scan?"),
     "app-message": ("/apps/outbound/messages", "/apps/outbound/message?"),
@@ -87,6 +108,7 @@ def take(browser: Browser, place: Place) -> None:
             keep(looker, name, path)
         for name, place_of in FIRST_OF.items():
             keep_first(looker, name, *place_of)
+        take_forms(looker)
     take_portal(browser, place)
     with looking(browser, place, locale="en-GB", color_scheme="dark") as looker:
         looker.sign_in(key)
@@ -109,24 +131,46 @@ def take_portal(browser: Browser, place: Place) -> None:
         customer.page.goto(link)
         customer.press(customer.page.locator("button.primary"))
         customer.page.wait_for_selector("#endpoints")
-        keep(customer, "portal", "/portal")
-        keep(customer, "portal-endpoint", "/portal/endpoints/till")
+        for name, path in PORTAL.items():
+            keep(customer, name, path)
 
 
-def keep_first(looker: Looker, name: str, listed: str, start: str) -> None:
+def take_forms(looker: Looker) -> None:
+    """Take what is shown once, after a form was sent; and at last the page that asks for a key."""
+    page = looker.page
+    looker.go("/jobs?kind=tour.book")
+    looker.go(looker.paths("/jobs/")[0])
+    looker.press(page.get_by_role("button", name="Show"))
+    shoot(looker, "look")
+    looker.go("/access")
+    form = page.locator("form[action$='/access/keys']")
+    for field, value in (("tenant", "demo"), ("subject", "till-7")):
+        form.locator(f"input[name={field}]").fill(value)
+    looker.press(form.get_by_role("button"))
+    shoot(looker, "key-once")
+    page.context.clear_cookies()
+    keep(looker, "sign-in", "/sign-in")
+
+
+def keep_first(looker: Looker, name: str, listed: str, start: str, then: str = "") -> None:
     """Write a picture of the first page that a list leads to."""
     looker.go(listed)
     for path in looker.paths(start)[:1]:
-        keep(looker, name, path)
+        keep(looker, name, path + then)
 
 
 def keep(looker: Looker, name: str, path: str) -> None:
     """Write one picture."""
     looker.go(path)
+    shoot(looker, name)
+
+
+def shoot(looker: Looker, name: str) -> None:
+    """Write a picture of the page that is open."""
     looker.page.evaluate("Promise.all([...document.images].map((each) => each.decode().catch(() => 0)))")
     with Image.open(BytesIO(looker.page.screenshot())) as taken:  # 128 colours are enough, for a third of the bytes
         taken.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
-    sys.stdout.write(f"{name}.png {path}\n")
+    sys.stdout.write(f"{name}.png {looker.page.url.removeprefix(looker.place.url)}\n")
 
 
 if __name__ == "__main__":

@@ -327,6 +327,8 @@ def test_replay_a_subscription(olga: Looker, place: Place) -> None:
     olga.go("/events")
     olga.press(olga.page.get_by_role("link", name="mirror"))
     olga.page.fill("input[name=since]", "1")
+    olga.press(olga.page.get_by_role("button", name="Count them …"))
+    expect(olga.page.locator("main")).to_contain_text(re.compile(r"[1-9].* would be delivered again"))
     olga.press(olga.page.get_by_role("button", name="Replay"))
 
     expect(olga.page.get_by_role("status")).to_contain_text(re.compile(r"[1-9].* replayed"))

@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote, urlencode
 
+from ostinato._core.base.alerts import ENGINE_ALERTS
 from ostinato._core.db.embedded import Urls
-from ostinato._core.engine import keys, leases, outbox, schedules, webhooks
+from ostinato._core.engine import alerts, bulk, keys, leases, outbox, schedules, webhooks
 from ostinato._core.engine.outbox import NewEvent
 from ostinato._core.engine.schedules import Schedule
 from tests.api.conftest import Api
@@ -61,6 +62,8 @@ class Planted:
     running: int
     cancelled: int
     event: int
+    bulk: int
+    worker: str
 
 
 async def plant(api: Api, urls: Urls) -> Planted:
@@ -68,14 +71,16 @@ async def plant(api: Api, urls: Urls) -> Planted:
     db, admin = Session.open(urls.worker), Session.open(urls.admin)
     try:
         dead, running, cancelled = _jobs(db)
+        worker = str(db.value("select id from ostinato.list_workers() where name = %s", script("worker")))
+        db.call("subscribe", name=script("subscription"), types=[script("types")], start="now")
         admin.rows(FIRING, script("alert"), script("label"), TENANT, script("trouble"))
-        event = await _others(api)
+        event, bulk = await _others(api)
         told = {"tenant": TENANT, "trail": TRAIL} | {n: script(n) for n in ("type", "key", "refusal", "answer")}
         admin.conn.execute(DELIVERY.encode(), told)
     finally:
         db.close()
         admin.close()
-    return Planted(dead, running, cancelled, event)
+    return Planted(dead, running, cancelled, event, bulk, worker)
 
 
 def _jobs(db: Session) -> tuple[int, int, int]:
@@ -97,8 +102,8 @@ def _jobs(db: Session) -> tuple[int, int, int]:
     return first, second, third
 
 
-async def _others(api: Api) -> int:
-    """An event, a schedule, an endpoint, a lease and a key."""
+async def _others(api: Api) -> tuple[int, int]:
+    """An event and a bulk action; and a schedule, an endpoint, a lease, a silence and a key."""
     payload = json.dumps({"x": script("payload")})
     event = NewEvent(
         script("event"),
@@ -121,7 +126,12 @@ async def _others(api: Api) -> int:
         await webhooks.pause(conn, script("endpoint"), reason=script("pause"), tenant_id=TENANT)
         await leases.acquire(conn, script("lease"), holder=script("holder"), ttl=3600, tenant=TENANT)
         await keys.create(conn, tenant_id=TENANT, subject=script("subject"), roles=["reader"], name=script("name"))
-    return emitted
+        until = datetime.now(UTC) + timedelta(days=1)
+        await alerts.declare(conn, ["ostinato"], ENGINE_ALERTS)
+        name = ENGINE_ALERTS[0].name
+        await alerts.silence(conn, name, until=until, reason=script("silence"), label=script("silenced"))
+        started = await bulk.start(conn, "cancel", {"tenant_id": TENANT, "kind": "x"}, reason=script("why"))
+    return emitted, started
 
 
 EVENT = ("event", "key", "producer", "trail", "tenant")
@@ -152,6 +162,10 @@ def pages(planted: Planted) -> dict[str, set[str]]:
         "/webhooks": all_of("endpoint"),
         f"/webhooks/{place}/{quote(script('endpoint'))}": all_of(*endpoint),
         "/alerts": all_of("alert", "label", "trouble"),
+        "/bulk": all_of("why"),
+        f"/bulk/{planted.bulk}": all_of("why"),
+        f"/workers/{planted.worker}": all_of("worker", "queue", "kind", "tenant", "progress"),
+        f"/queues/{quote(script('queue'))}/tenants": all_of("queue", "tenant"),
         "/leases": all_of("lease", "holder"),
         f"/trail/{quote(TRAIL)}": all_of("trail", "kind", "event", "step"),
         "/access": all_of("subject", "name", "tenant", "reason"),
@@ -161,6 +175,22 @@ def pages(planted: Planted) -> dict[str, set[str]]:
 def one_event(planted: Planted) -> dict[str, set[str]]:
     """The page of the event, likewise."""
     return {f"/events/{planted.event}": all_of(*EVENT)}
+
+
+def of_the_installation() -> dict[str, set[str]]:
+    """The pages that only the operators of the installation see."""
+    path = f"/subscriptions/{quote(script('subscription'))}"
+    return {
+        path: all_of("subscription"),
+        f"{path}/replay?since=1": all_of("subscription"),
+        "/alerts": all_of("alert", "label", "trouble", "silence", "silenced"),
+    }
+
+
+def of_a_customer() -> dict[str, set[str]]:
+    """The pages of the portal."""
+    path = f"/portal/endpoints/{quote(script('endpoint'))}"
+    return {"/portal": all_of("endpoint"), path: all_of("endpoint", "types", "type", "refusal", "answer")}
 
 
 def all_of(*words: str) -> set[str]:

@@ -11,6 +11,7 @@ from ostinato._core.engine import audit
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.observe.panels import File
 from ostinato._faces.console.pages.apps import file_response
+from ostinato._faces.console.text import DASH
 from tests.api.conftest import Api
 from tests.console import desk
 from tests.console.conftest import Console
@@ -35,6 +36,16 @@ async def test_one_of_everything_is_drawn_and_nothing_of_it_is_markup(console: C
     assert "<script>alert" not in paper
     assert "&lt;script&gt;" in paper
     assert 'src="/console/apps/desk/file/sheet?id=7%2Fa%20%3Cb%3E"' in paper
+
+
+async def test_an_application_counts_the_rows_of_a_machine_that_no_table_obeys(console: Console) -> None:
+    page = await (await console.visitor("acme", "admin")).text("/machines")
+
+    papers, lost = page.index("desk_paper"), page.index("desk_lost")
+    assert papers < lost
+    assert re.search(r"new\s+41\s", page[papers:lost])
+    assert re.search(r"stamped\s+≥ 10,000\s", page[papers:lost])
+    assert re.search(rf"lost\s+{DASH}\s", page[lost:])  # it could not be counted, and took nothing from the others
 
 
 async def test_a_count_that_stopped_is_marked(console: Console) -> None:

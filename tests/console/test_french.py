@@ -1,12 +1,13 @@
 """A page in French shows no English sentence of the engine: not of `why`, not of an alert, not of an application."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from ostinato._core.base.alerts import ENGINE_ALERTS, Alert
 from ostinato._core.base.metrics import QUEUE_DEAD
-from ostinato._core.engine import alerts, inspect, queues
+from ostinato._core.engine import alerts, inspect, leases, queues
 from ostinato._core.runtime.handlers.app import App
 from tests.api.conftest import Api
 from tests.console.conftest import Console, Visitor
@@ -158,3 +159,17 @@ async def test_a_reader_or_another_tenant_silences_nothing(console: Console, api
     other = await (await console.visitor("globex", "admin")).send("/alerts/rounds.apples/silence", **form)
 
     assert (reader.status_code, other.status_code) == (403, 404)
+
+
+async def test_words_with_two_meanings_have_the_right_one(console: Console, api: Api) -> None:
+    """Who has a lease is no tenant, and a session of all tenants is one of all organisations."""
+    async with api.worker.connection() as conn:
+        await leases.acquire(conn, "bail", holder="host-7", ttl=3600, tenant="acme")
+    visitor = await french(console)
+
+    heads = re.findall(r'<th scope="col"[^>]*>([^<]+)</th>', (await visitor.get("/leases")).text)
+    access = await visitor.text("/access")
+
+    assert "titulaire" in heads
+    assert "tenant" not in heads
+    assert "toutes les organisations" in access[access.index("Connectés") :]

@@ -10,6 +10,7 @@ from ostinato._core.runtime.testing import KEY
 from tests.api.conftest import Api
 from tests.console import hostile
 from tests.console.conftest import Console
+from tests.console.test_portal import customer_of
 
 
 @pytest.fixture
@@ -130,6 +131,8 @@ async def test_text_that_others_chose_is_never_a_part_of_the_page(
     planted = await hostile.plant(api, api_urls)
     visitor = await console.visitor(hostile.TENANT, "admin", *more, subject=hostile.script("visitor"))
     pages = hostile.pages(planted) | hostile.one_event(planted)
+    if more:
+        pages |= hostile.of_the_installation()
     too_long = await visitor.get("/find", q=hostile.script("asked") * 99)
 
     found = {path: await visitor.get(path) for path in pages}
@@ -143,6 +146,21 @@ async def test_text_that_others_chose_is_never_a_part_of_the_page(
     }
     assert bare == {}
     assert "<script>" not in too_long.text
+
+
+async def test_text_that_a_server_of_a_customer_sent_is_never_a_part_of_the_portal(
+    console: Console, api: Api, api_urls: Urls
+) -> None:
+    await hostile.plant(api, api_urls)
+    customer = await customer_of(console, api, hostile.TENANT)
+    pages = hostile.of_a_customer()
+
+    found = {path: (await customer.get(path)).text for path in pages}
+
+    assert [path for path, page in found.items() if "<script>" in page] == []
+    assert {path: texts - {each for each in texts if each in found[path]} for path, texts in pages.items()} == {
+        path: set() for path in pages
+    }
 
 
 @pytest.mark.parametrize(

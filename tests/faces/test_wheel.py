@@ -6,15 +6,17 @@ packages that the wheel's metadata asks for: whatever else it needed would be mi
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from ostinato._core.db.embedded import Server, Urls
@@ -68,6 +70,12 @@ class Environment:
 
     def serve(self, *words: str, **env: str) -> tuple[dict[str, Any], str]:
         """Run a command until it is ready, then stop it; what it said of itself, and on stderr."""
+        return self.visit(words, lambda _: None, env)
+
+    def visit(
+        self, words: Sequence[str], look: Callable[[dict[str, Any]], None], env: dict[str, str]
+    ) -> tuple[dict[str, Any], str]:
+        """The same, and look at it while it runs."""
         with (self.folder / "stderr").open("w+") as errors:
             process = subprocess.Popen(
                 [self.bin / "ostinato", *words, "--json"],
@@ -80,8 +88,12 @@ class Environment:
             with process:
                 assert process.stdout is not None
                 told: dict[str, Any] = next((json.loads(line) for line in process.stdout), {})
-                process.send_signal(signal.SIGTERM)
-                process.stdout.read()  # that it stopped
+                try:
+                    if told:
+                        look(told)
+                finally:
+                    process.send_signal(signal.SIGTERM)
+                    process.stdout.read()  # that it stopped
             errors.seek(0)
             said = errors.read()
         assert (process.returncode, told.get("event")) == (0, "ready"), said
@@ -104,16 +116,17 @@ def urls(shared_server: Server) -> Iterator[Urls]:
     shared_server.drop_database("wheel")
 
 
-def test_the_wheel_has_the_schema_and_the_types(wheel: Path) -> None:
+def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
+    """Templates, styles, scripts, catalogues, fonts: whatever is no module has to be named to be packed."""
     source = ROOT / "src"
     wanted = {
         str(file.relative_to(source))
         for file in (source / "ostinato").rglob("*")
-        if file.suffix == ".sql" or file.name == "py.typed"
+        if file.is_file() and "__pycache__" not in file.parts
     }
 
-    assert wanted
-    assert wanted <= set(zipfile.ZipFile(wheel).namelist())
+    assert {Path(name).suffix for name in wanted} >= {".sql", ".html", ".css", ".js", ".svg", ".po", ".typed"}
+    assert sorted(wanted - set(zipfile.ZipFile(wheel).namelist())) == []
 
 
 def test_the_plain_install_runs_jobs_on_a_database_that_is_there(plain: Environment, urls: Urls) -> None:
@@ -195,12 +208,26 @@ def test_a_part_that_is_not_installed_says_which_command_installs_it(
     assert "Traceback" not in ran.stderr
 
 
+def see_the_console(ready: dict[str, Any]) -> None:
+    """Open the page that asks for a key, and what it draws itself with; each comes from the wheel."""
+    with httpx.Client(base_url=ready["url"], trust_env=False, timeout=60, headers={"Accept": "text/html"}) as http:
+        page = http.get("/console/sign-in")
+        assert page.status_code == 200, page.text
+        drawn_with = re.findall(r'(?:href|src)="(/console/static/[^"]+)"', page.text)
+        assert {path.rpartition(".")[2] for path in drawn_with} == {"css", "js", "svg"}
+        for path in drawn_with:
+            found = http.get(path)
+            assert (found.status_code, len(found.content) > 100) == (200, True), path
+        french = http.get("/console/sign-in", headers={"Accept-Language": "fr"})
+        assert "Se connecter" in french.text
+
+
 @pytest.mark.proof
 def test_with_all_extras_everything_starts_from_nothing(wheel: Path, tmp_path: Path, urls: Urls) -> None:
     whole = Environment(tmp_path, wheel, "all")
     env = {"OSTINATO_DATABASE_URL": urls.worker, "OSTINATO_ADMIN_URL": urls.admin}
 
-    ready, _ = whole.serve("up")
+    ready, _ = whole.visit(["up"], see_the_console, {})
     assert ready["url"].startswith("http://127.0.0.1:")
     assert ready["sandbox"].startswith("http://127.0.0.1:")
     whole.run("db", "migrate", env=env)

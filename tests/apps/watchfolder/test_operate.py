@@ -8,8 +8,9 @@ import pytest
 
 from ostinato._core.base import flow
 from ostinato.alerts import Alert
-from ostinato.apps.watchfolder import metrics, panel
+from ostinato.apps.watchfolder import APP, metrics, panel
 from ostinato.apps.watchfolder.alerts import ALERTS
+from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.watcher import Watcher
 from ostinato.observe import Table
@@ -143,10 +144,13 @@ async def test_metrics_and_the_panel_show_how_folders_stand(office: Office) -> N
     async with office.lab.client.transaction() as conn:
         recorded = await metrics.record(conn)
         blocks = await panel.blocks(conn)
+        standing = {each.state: each.count for each in await panel.standing(conn)}
 
     figures = [recorded.value(each) for each in (metrics.FOLDERS, metrics.WAITING, metrics.BLOCKED, metrics.TROUBLED)]
     assert figures == [1, 7, 3, 1]
     assert recorded.value(metrics.JOBS, "PREP_ERROR") == 1
+    assert standing == dict.fromkeys(JOB.states, 0) | {"PREP_ERROR": 1}
+    assert APP.standing == {JOB.name: "ostinato.apps.watchfolder.panel:standing"}
     folders = next(block for block in blocks if isinstance(block, Table) and block.title == "Folders")
     (row,) = folders.rows
     assert row[1:9] == ["courrier", True, row[3], 7, 3, 1, 0, "scan.pdf cannot be taken"]

@@ -8,4 +8,6 @@ APP = App(
     "desk",
     locale="tests.console.desk",
     panels=(f"{HERE}:FRONT", f"{HERE}:PAPERS", f"{HERE}:PAPER", f"{HERE}:PRIVATE", f"{HERE}:WAITING", f"{HERE}:BROKEN"),
+    machines=(f"{HERE}:PAPER_MACHINE", f"{HERE}:LOST_MACHINE"),
+    standing={"desk_paper": f"{HERE}:standing", "desk_lost": f"{HERE}:break_standing"},
 )

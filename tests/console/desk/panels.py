@@ -12,6 +12,7 @@ from psycopg import AsyncConnection
 from ostinato import jobs
 from ostinato._core.engine import inspect
 from ostinato.errors import NotFound, WrongState
+from ostinato.machines import Machine, Standing, Transition
 from ostinato.observe import (
     Action,
     Actions,
@@ -180,6 +181,17 @@ async def drop(conn: Connection, look: Look) -> str:
     return look.words("The parcel is dropped.")
 
 
+async def standing(_conn: Connection) -> Sequence[Standing]:
+    """Count papers by state, which are in no table."""
+    return [Standing("desk", "new", 41, capped=False), Standing("desk", "stamped", 10_000, capped=True)]
+
+
+async def break_standing(conn: Connection) -> Sequence[Standing]:
+    """Fail in the database."""
+    await conn.execute("select nothing from nowhere")
+    return []
+
+
 async def break_down(_conn: Connection, _look: Look) -> Sequence[Item]:
     """Fail, as an application without its tables does."""
     raise RuntimeError("no such table")
@@ -191,6 +203,20 @@ async def break_count(conn: Connection) -> int:
     return 7
 
 
+PAPER_MACHINE = Machine(
+    "desk_paper",
+    states=("new", "stamped"),
+    initial="new",
+    terminal=("stamped",),
+    transitions=(Transition("new", "stamp", "stamped"),),
+)
+LOST_MACHINE = Machine(
+    "desk_lost",
+    states=("lost", "found"),
+    initial="lost",
+    terminal=("found",),
+    transitions=(Transition("lost", "find", "found"),),
+)
 FRONT = Panel("Desk", front, verbs={"stamp": Verb(stamp, STAMP)})
 PAPERS = Panel("Papers", papers, name="papers", needs=READ, search="q", files={"sheet": sheet, "pdf": pdf})
 PAPER = Panel("Paper", paper, name="paper", listed=False, needs=READ)

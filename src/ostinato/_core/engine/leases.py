@@ -199,11 +199,19 @@ async def enqueue_or_attach(
 
 
 async def list_leases(
-    conn: Connection, *, prefix: str = "", tenant: str | None = None, most: int = 100
+    conn: Connection, *, prefix: str = "", tenant: str | None = None, after: tuple[str, str] = ("", ""), most: int = 100
 ) -> list[LeaseLine]:
-    """Return the leases of a tenant or of all, by name."""
+    """Return the leases of a tenant or of all by tenant and name, those after a (tenant, name)."""
     return await call_as(
-        conn, class_row(LeaseLine), "list_leases", _read=True, prefix=prefix, tenant_id=tenant, most=most
+        conn,
+        class_row(LeaseLine),
+        "list_leases",
+        _read=True,
+        prefix=prefix,
+        tenant_id=tenant,
+        after_tenant=after[0],
+        after_name=after[1],
+        most=most,
     )
 
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ostinato._core.base import flow
@@ -182,12 +183,24 @@ class _Passage:
         await self._send(message)
 
     async def refuse(self, error: OstinatoError) -> None:
-        """Answer with a problem, unless an answer has begun."""
+        """Answer with a page where a browser asks for one, else with a problem, unless an answer has begun."""
         if self.status != LEFT:
             return
         self._scope["state"]["error_code"] = type(error).code
-        answer = problem(error, instance=self._scope["path"])
+        answer = await self._page(error) or problem(error, instance=self._scope["path"])
         await answer(self._scope, self.receive, self.send)
+
+    async def _page(self, error: OstinatoError) -> Response | None:
+        """Ask the console for a page of the error; what breaks it must not keep the problem from being told."""
+        draw = getattr(getattr(self._scope.get("app"), "state", None), "lost_page", None)
+        if draw is None:
+            return None
+        try:
+            page: Response | None = await draw(Request(self._scope), error, type(error).status or 500)
+        except Exception:
+            log.exception("error_page_failed", path=_path(self._scope))
+            return None
+        return page
 
     def _too_large(self, size: int) -> BodyTooLarge:
         return BodyTooLarge(

@@ -32,6 +32,8 @@ class Line:
     look: str = "a"
     """The class of its colour: a, b, c."""
     filled: bool = False
+    running: bool = False
+    """Whether its last step is not over: the stretch to it is drawn apart, and is known by its look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +151,33 @@ def _open(title: str, width: float, height: float, look: str) -> Markup:
 
 def _line(line: Line, top: float) -> list[Markup]:
     across, down = (float(LEFT), float(WIDTH - RIGHT)), (float(HEIGHT - BOTTOM), float(TOP))
-    points = _points(line.values, top, across, down)
+    points = _points(line.values, top, across, down, len(line.values) - line.running)
     if not points:
         return []
     made = [Markup('<path class="line {}" d="{}"/>').format(line.look, points)]
+    if line.running:
+        last = Markup('<path class="line {0} running" id="running-{0}" d="{1}"/>')
+        made.append(last.format(line.look, last_stretch(line, top)))
     if line.filled and None not in line.values:
         area = f"{points}V{down[0]:.1f}H{across[0]:.1f}Z"
         made.insert(0, Markup('<path class="area {}" d="{}"/>').format(line.look, area))
     return made
 
 
-def _points(values: Sequence[float | None], top: float, across: tuple[float, float], down: tuple[float, float]) -> str:
+def last_stretch(line: Line, top: float) -> str:
+    """Return the path to the last step of a line, whose scale ends at `top`."""
+    begin: list[float | None] = [None] * (len(line.values) - 2)
+    across, down = (float(LEFT), float(WIDTH - RIGHT)), (float(HEIGHT - BOTTOM), float(TOP))
+    return _points([*begin, *line.values[-2:]], top, across, down, len(line.values))
+
+
+def _points(
+    values: Sequence[float | None], top: float, across: tuple[float, float], down: tuple[float, float], most: int
+) -> str:
+    """Return the path through the first `most` of the values, which stand at equal distances."""
     step = (across[1] - across[0]) / max(1, len(values) - 1)
     parts, pen = [], "M"
-    for i, value in enumerate(values):
+    for i, value in enumerate(values[:most]):
         if value is None:
             pen = "M"
             continue

@@ -4,10 +4,11 @@ An error's own message has the values, and is English; a page in another languag
 as such. A code that is not listed here has a sentence that fits all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ostinato._core.base.errors import OstinatoError
+from ostinato._core.web.problems import FieldError
 from ostinato._faces.console.text import Language
 from ostinato._faces.console.words import N_
 
@@ -58,6 +59,41 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "request_refused": (N_("The request cannot be read."), N_("Send it from its page.")),
     "method_refused": (N_("This address cannot be used in this way."), N_("Use the links and buttons of the pages.")),
 }
+
+MOST_FAULTS = 5
+UNFIT = N_("it cannot be used")
+NO_ID = N_("it is no id: copy the whole address")
+NO_NUMBER = N_("it is no whole number")
+FAULTS: Mapping[str, str] = {
+    "missing": N_("it is missing"),
+    "uuid_parsing": NO_ID,
+    "uuid_type": NO_ID,
+    "int_parsing": NO_NUMBER,
+    "int_parsing_size": N_("it is too large"),
+    "int_type": NO_NUMBER,
+    "int_from_float": NO_NUMBER,
+    "bool_parsing": N_("it is neither true nor false"),
+    "literal_error": N_("there is no such choice"),
+    "string_too_long": N_("it is too long"),
+    "string_too_short": N_("it is too short"),
+    "less_than": N_("it is too large"),
+    "less_than_equal": N_("it is too large"),
+    "greater_than": N_("it is too small"),
+    "greater_than_equal": N_("it is too small"),
+}
+"""What is wrong with a part of an address, by the word that the check has for it."""
+
+
+def tell_faults(words: Language, faults: Iterable[FieldError]) -> Told:
+    """Return what is said about the parts of an address that cannot be used; their values may be secret."""
+    given = list(faults)[:MOST_FAULTS]
+    said = [f"{_part(each)}: {words.gettext(FAULTS.get(each.reason, UNFIT))}" for each in given]
+    what = words.gettext("The address is not valid. %(faults)s.") % {"faults": "; ".join(said)}
+    return Told(what, words.gettext("Go back to the page that led here, and use its links and forms."), "")
+
+
+def _part(fault: FieldError) -> str:
+    return fault.field.rpartition(".")[2]
 
 
 def tell(words: Language, error: OstinatoError) -> Told:

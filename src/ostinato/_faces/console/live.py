@@ -75,6 +75,8 @@ class Snapshot:
     """How many seconds the replica was behind that it was read from; None: it is the primary's."""
     sent: bytes | None = field(default=None, init=False, compare=False)
     """The event that all streams send for it; made by the first."""
+    shape: object = field(default=None, init=False, compare=False)
+    """What a page has to be drawn anew for, likewise."""
 
     @property
     def waiting(self) -> int:
@@ -112,10 +114,28 @@ class Snapshot:
         whole = self.at.replace(second=0, microsecond=0) - timedelta(minutes=1)
         return next((step for step in self.hour if step.at == whole), None)
 
+    @property
+    def this_minute(self) -> Step | None:
+        """The minute that runs, as far as workers have told of it; they do every ten seconds."""
+        start = self.at.replace(second=0, microsecond=0)
+        return next((step for step in self.hour if step.at == start), None)
+
     def usually(self, figure: Callable[[Step], float]) -> float:
-        """Return the median of a figure over the minutes of the hour before the last."""
-        values = sorted([0.0] * max(0, 59 - len(self.hour)) + [figure(step) for step in self.hour[:-1]])
-        return values[len(values) // 2] if values else 0.0
+        """Return the median of a figure over the minutes of the hour before the last; one without work counts as 0."""
+        found = [figure(step) for step in self._before]
+        values = sorted([0.0] * max(0, 59 - len(found)) + found)
+        return values[len(values) // 2]
+
+    @property
+    def usual_p99(self) -> float | None:
+        """The median start latency of the minutes of the hour before the last in which anything started."""
+        values = sorted(step.p99 for step in self._before if step.p99 is not None)
+        return values[len(values) // 2] if values else None
+
+    @property
+    def _before(self) -> list[Step]:
+        last = self.at.replace(second=0, microsecond=0) - timedelta(minutes=1)
+        return [step for step in self.hour if step.at < last]
 
 
 Count = Callable[[AsyncConnection[Any]], Awaitable[int]]

@@ -33,6 +33,7 @@ from ostinato._faces.console.pages import (
     now,
     portal,
     queues,
+    schedule_forms,
     schedules,
     shares,
     story,
@@ -74,6 +75,7 @@ PAGES = (
     bulk,
     dead_letters,
     queues,
+    schedule_forms,
     schedules,
     events,
     webhooks,
@@ -131,7 +133,10 @@ def mount(app: FastAPI, parts: Parts, tokens: Tokens | None) -> Site:
 
 
 async def lost_page(request: Request, error: OstinatoError, status: int) -> Response | None:
-    """Return the page of an address that leads nowhere; None where no browser asks for a page."""
+    """Return the page of an error that no page met; None where no browser asks for a page.
+
+    Such as an address that leads nowhere, or a request that is refused in front of all routes.
+    """
     if not request.url.path.startswith(HOME) or "text/html" not in request.headers.get("accept", ""):
         return None
     return error_page(await view_for(request), error, status)

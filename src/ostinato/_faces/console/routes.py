@@ -51,6 +51,11 @@ class PageRoute(APIRoute):
         async def looking(request: Request) -> Response:
             view = await view_for(request)
             request.state.view = view
+            response = await answered(request, view)
+            view.protect(response)
+            return response
+
+        async def answered(request: Request, view: View) -> Response:
             try:
                 await self._let_in(request, view)
                 if view.visit is not None:
@@ -58,9 +63,8 @@ class PageRoute(APIRoute):
                     await _look_around(view)
                 return await self._answer(handler, view)
             except RequestValidationError as error:
-                faults = field_errors(error.errors())
-                said = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:5])
-                return error_page(view, InvalidInput(f"the address is not valid: {said}"))
+                told = error_texts.tell_faults(view.words, field_errors(error.errors()))
+                return error_page(view, InvalidInput(told.what), told=told)
             except Unauthenticated:
                 return _to_sign_in(view)
             except OstinatoError as error:
@@ -149,14 +153,16 @@ def _wants_somebody(firing: Firing) -> bool:
     return firing.state == "firing" and firing.acknowledged_at is None and firing.silenced_until is None
 
 
-def error_page(view: View, error: OstinatoError, status: int | None = None) -> Response:
-    """Draw an error: what, and what to do."""
+def error_page(
+    view: View, error: OstinatoError, status: int | None = None, *, told: error_texts.Told | None = None
+) -> Response:
+    """Draw an error: what, and what to do; `told` is what the reader is told if that is more than the error knows."""
     view.request.state.error_code = type(error).code
     response = view.page(
         "error.html",
         status=status or type(error).status or 500,
         title=title_of(type(error)),
-        told=error_texts.tell(view.words, error),
+        told=told or error_texts.tell(view.words, error),
         correlation_id=flow.current_correlation(),
     )
     if error.retryable and "retry_after" in error.values:

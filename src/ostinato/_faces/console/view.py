@@ -214,7 +214,7 @@ class View:
         said = _read_flash(self.request)
         text = self.site.render(template, view=self, said=said, **context)
         response = HTMLResponse(text, status)
-        self._protect(response)
+        self.protect(response)
         if said is not None:
             response.delete_cookie(FLASH, path="/")
         return response
@@ -222,15 +222,16 @@ class View:
     def see(self, path: str, said: str | None = None, *, bad: bool = False, **query: object) -> Response:
         """Answer a form: go to a page, which shows `said` once."""
         response = RedirectResponse(self.at(path, **query), 303)
-        self._protect(response)
         if said is not None:
             text = json.dumps([said[:LONGEST_FLASH], bad])
             value = base64.urlsafe_b64encode(text.encode()).decode()
             response.set_cookie(FLASH, value, max_age=60, httponly=True, samesite="strict")
         return response
 
-    def _protect(self, response: Response) -> None:
-        response.headers.update(HEADERS)
+    def protect(self, response: Response) -> None:
+        """Add what tells the browser to be careful; a file of an application has a policy of its own."""
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
         if is_secure(self.request):
             response.headers["Strict-Transport-Security"] = HSTS
 

@@ -24,4 +24,5 @@ APP = App(
     alerts="ostinato.apps.watchfolder.alerts:ALERTS",
     doctor="ostinato.apps.watchfolder.checkup:CHECKUP",
     machines=("ostinato.apps.watchfolder.machine:DUPLICATE", "ostinato.apps.watchfolder.machine:JOB"),
+    standing={"watchfolder_job": "ostinato.apps.watchfolder.panel:standing"},
 )

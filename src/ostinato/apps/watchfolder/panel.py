@@ -5,7 +5,9 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.queries import QUERIES
+from ostinato.machines import Standing
 from ostinato.observe import N_, Block, Counts, Panel, Table
 
 _FOLDER = {
@@ -39,6 +41,16 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
         Counts("Files on their way, and ended in the last hour", counts, sum(counts.values()) >= MOST_COUNTED),
         Table("Folders", tuple(_FOLDER.values()), [[row[name] for name in _FOLDER] for row in folders]),
         Table("Last errors", tuple(_ERROR.values()), [[row[name] for name in _ERROR] for row in errors]),
+    ]
+
+
+async def standing(conn: AsyncConnection[Any]) -> list[Standing]:
+    """Count the files in each state, for the drawing of their machine: state.json obeys it, and the row follows."""
+    rows = await QUERIES.rows(conn, "count_states", most=MOST_COUNTED)
+    found = {row["state"]: row["jobs"] for row in rows}
+    return [
+        Standing("watchfolder.job", state, found.get(state, 0), found.get(state, 0) >= MOST_COUNTED)
+        for state in JOB.states
     ]
 
 

@@ -44,11 +44,12 @@ class App:
     What else an application brings is named as "module:NAME" and imported only by who needs it:
     `settings` the class of its settings, `commands` the function that adds its commands, `http` its
     router, `sql` its part of the schema, `metrics` its figures for Prometheus, `panels` what the
-    console shows, `doctor` what it needs on this machine, `machines` its state machines, `sandbox`
-    its stand-in for the outside world, `demo` its scenario, `secrets` a tuple of the columns whose
-    values it seals; `alerts`, too, may be the name of a tuple. `locale` is the package whose folder
-    `locale` has its texts in other languages, for the console. `jobs` names the modules that declare
-    its kinds, events and schedules, so that importing the App itself stays cheap.
+    console shows, `doctor` what it needs on this machine, `machines` its state machines, `standing` the
+    function that counts the rows of a machine that no table of the database obeys, `sandbox` its stand-in for
+    the outside world, `demo` its scenario, `secrets` a tuple of the columns whose values it seals; `alerts`,
+    too, may be the name of a tuple. `locale` is the package whose folder `locale` has its texts in other
+    languages, for the console. `jobs` names the modules that declare its kinds, events and schedules, so that
+    importing the App itself stays cheap.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class App:
         panels: Sequence[str] = (),
         doctor: str | None = None,
         machines: Sequence[str] = (),
+        standing: Mapping[str, str] | None = None,
         secrets: str | None = None,
         locale: str | None = None,
     ) -> None:
@@ -88,6 +90,7 @@ class App:
         self.panels = tuple(panels)
         self.doctor = doctor
         self.machines = tuple(machines)
+        self.standing = dict(standing or {})
         self.secrets = secrets
         self.locale = locale
         self._jobs = (jobs,) if isinstance(jobs, str) else tuple(jobs)

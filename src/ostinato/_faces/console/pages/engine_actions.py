@@ -88,8 +88,8 @@ async def preview_move(
             found.kind,
             cron=rule or None,
             zone=checked_zone(zone.strip() or found.zone),
-            gap=cast("Gap | None", _one_of(gap or found.gap, ("shift", "skip"))),
-            overlap=cast("Overlap | None", _one_of(overlap or found.overlap, ("first", "last", "both"))),
+            gap=cast("Gap | None", one_of(gap or found.gap, ("shift", "skip"))),
+            overlap=cast("Overlap | None", one_of(overlap or found.overlap, ("first", "last", "both"))),
         )
         coming = await fires.preview(conn, given, SLOTS) if rule else []
         change = next_change(view.now, given.zone)
@@ -110,8 +110,8 @@ async def move(view: Looking, tenant: str, name: str) -> Response:
             name,
             cron=form.get("cron", "").strip(),
             zone=checked_zone(form.get("zone", "").strip()),
-            gap=cast("Gap | None", _one_of(form.get("gap", ""), ("shift", "skip"))),
-            overlap=cast("Overlap | None", _one_of(form.get("overlap", ""), ("first", "last", "both"))),
+            gap=cast("Gap | None", one_of(form.get("gap", ""), ("shift", "skip"))),
+            overlap=cast("Overlap | None", one_of(form.get("overlap", ""), ("first", "last", "both"))),
             tenant_id=tenant,
         )
     return view.see(_path(tenant, name), view.words.gettext("The schedule has its new rule."))
@@ -166,7 +166,8 @@ def _start(day: date, zone: str) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
-def _one_of(given: str, known: tuple[str, ...]) -> str | None:
+def one_of(given: str, known: tuple[str, ...]) -> str | None:
+    """Return a choice that there is, or None for none."""
     if given and given not in known:
         raise InvalidInput(f"{given[:40]!r} is not known", hint=f"Choose one of: {', '.join(known)}.")
     return given or None

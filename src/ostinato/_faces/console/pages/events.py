@@ -1,5 +1,6 @@
-"""Events: the log by key and type, subscriptions with their lag, and replay."""
+"""Events: the log by key and type, subscriptions with their lag, what they gave up, and replay."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import Query, Response
@@ -8,12 +9,15 @@ from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import outbox, subscriptions
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.names import segment
+from ostinato._faces.console.pages.filters import moment
 from ostinato._faces.console.routes import Pages
-from ostinato._faces.console.view import Looking
+from ostinato._faces.console.view import Looking, View
 
 pages = Pages()
 
 PAGE = 50
+LONGEST_POSITION = 18
+"""Digits."""
 Text = Annotated[str, Query(max_length=200)]
 Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 
@@ -74,9 +78,30 @@ async def show_subscription(view: Looking, name: str, *, before: Before = None) 
     )
 
 
+@pages.page("/subscriptions/{name:named}/replay", needs=CONSOLE_READ)
+async def preview_replay(view: Looking, name: str, *, since: Text = "", at: Text = "") -> Response:
+    """Show how many events a replay would deliver again: from a position on, or from a time of the reader."""
+    ENGINE_WRITE.check(view.roles)
+    view.check_installation()
+    start = _since(view, at.strip() or since.strip())
+    async with view.site.staff.connection() as conn:
+        count = await subscriptions.replay(conn, name, start, preview=True)
+    return view.page("subscription_replay.html", name=name, start=start, count=count)
+
+
+@pages.action("/subscriptions/{name:named}/drop", needs=ENGINE_WRITE)
+async def drop(view: Looking, name: str) -> Response:
+    """Remove a subscription; the form repeats its name, because this cannot be undone."""
+    view.check_installation()
+    check_typed(view, name)
+    async with view.administering() as conn:
+        await subscriptions.drop(conn, name)
+    return view.see("/events", view.words.gettext("%(name)s is subscribed no more.") % {"name": name})
+
+
 @pages.action("/subscriptions/{name:named}/{verb}", needs=ENGINE_WRITE)
-async def act(view: Looking, name: str, verb: Literal["pause", "resume", "redeliver", "replay"]) -> Response:
-    """Pause a subscription, let it go on, deliver what it gave up again, or replay the log from a position."""
+async def act(view: Looking, name: str, verb: Literal["pause", "resume", "redeliver", "discard", "replay"]) -> Response:
+    """Pause a subscription, let it go on, deliver or discard what it gave up, or replay the log."""
     view.check_installation()
     words = view.words
     async with view.administering() as conn:
@@ -88,12 +113,41 @@ async def act(view: Looking, name: str, verb: Literal["pause", "resume", "redeli
                 await subscriptions.resume(conn, name)
                 said = words.gettext("The subscription goes on.")
             case "redeliver":
-                count = await subscriptions.redeliver(conn, name)
-                said = words.gettext("%(n)s events are delivered again.") % {"n": words.number(count)}
+                one = [_position(view, "position")] if view.form.get("position") else None
+                count = await subscriptions.redeliver(conn, name, one)
+                said = words.ngettext("%(n)s event is delivered again.", "%(n)s events are delivered again.", count)
+                said = said % {"n": words.number(count)}
+            case "discard":
+                count = await subscriptions.discard(conn, name, [_position(view, "position")])
+                said = words.ngettext("%(n)s event is discarded.", "%(n)s events are discarded.", count)
+                said = said % {"n": words.number(count)}
             case _:
-                given = view.form.get("since", "")
-                if not given.isascii() or not given.isdigit():
-                    raise InvalidInput(f"{given[:20]!r} is no position of the log", hint="Write a number, such as 1.")
-                count = await subscriptions.replay(conn, name, int(given))
-                said = words.gettext("%(n)s events are replayed.") % {"n": words.number(count)}
+                count = await subscriptions.replay(conn, name, _since(view, view.form.get("since", "")))
+                said = words.ngettext("%(n)s event is replayed.", "%(n)s events are replayed.", count)
+                said = said % {"n": words.number(count)}
     return view.see(f"/subscriptions/{segment(name)}", said)
+
+
+def check_typed(view: View, name: str) -> None:
+    """Refuse what cannot be undone unless the form repeats the name of what is meant."""
+    if view.form.get("typed", "").strip() != name:
+        given = view.form.get("typed", "")[:100]
+        raise InvalidInput(f"you typed {given!r}, and this is {name[:100]!r}", hint="Type the name to remove it.")
+
+
+def _since(view: View, given: str) -> int | datetime:
+    """Read where a replay begins: a position of the log, or a time."""
+    if given.isascii() and given.isdigit() and len(given) <= LONGEST_POSITION:
+        return int(given)
+    if "-" not in given:
+        raise InvalidInput(
+            f"{given[:20]!r} is no position of the log", hint="Write a number, such as 1, or choose a time."
+        )
+    return moment(view, given)
+
+
+def _position(view: View, name: str) -> int:
+    given = view.form.get(name, "")
+    if not (given.isascii() and given.isdigit() and len(given) <= LONGEST_POSITION):
+        raise InvalidInput(f"{given[:20]!r} is no position of the log", hint="Use the button beside an event.")
+    return int(given)

@@ -1,7 +1,8 @@
 """Machines: each drawn, with how many rows stand in each state now."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from fastapi import Response
@@ -9,15 +10,20 @@ from markupsafe import Markup
 from psycopg import AsyncConnection
 
 from ostinato._core.base.lifecycle import JOB
+from ostinato._core.base.log import get_logger
 from ostinato._core.base.machine import Machine
 from ostinato._core.engine import machines
 from ostinato._core.engine.inspect import QueueSummary
+from ostinato._core.engine.machines import Standing
+from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 from ostinato._faces.api.permissions import CONSOLE_READ
 from ostinato._faces.console.draw_machine import draw_machine
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.text import DASH, Language
 from ostinato._faces.console.view import Looking
+
+log = get_logger("console")
 
 pages = Pages()
 
@@ -40,15 +46,32 @@ async def list_machines(view: Looking) -> Response:
     words = view.words
     snapshot = await view.site.live.of(view.tenant).now()
     found = [_drawn(words, JOB, "", _of_jobs(words, snapshot.queues))]
-    declared = [(app.name, named(place, Machine)) for app in view.parts.apps for place in app.machines]
+    declared = [(app, named(place, Machine)) for app in view.parts.apps for place in app.machines]
     async with view.reading() as conn:
-        found += [_drawn(words, machine, owner, await _counts(conn, words, machine)) for owner, machine in declared]
+        for app, machine in declared:
+            standing = await _standing(conn, app, machine)
+            found.append(_drawn(words, machine, app.name, _counts(words, machine, standing)))
     return view.page("machines.html", machines=found)
 
 
-async def _counts(conn: AsyncConnection[Any], words: Language, machine: Machine) -> dict[str, str]:
-    """Count the rows in each state, over all tables that obey the machine; none where no table does."""
-    standing = await machines.count_states(conn, machine.name)
+async def _standing(conn: AsyncConnection[Any], app: App, machine: Machine) -> Sequence[Standing]:
+    """Count the rows in each state: the engine does for tables that obey the machine, the application for others."""
+    place = app.standing.get(machine.name)
+    if place is None:
+        return await machines.count_states(conn, machine.name)
+    count: Callable[[AsyncConnection[Any]], Awaitable[Sequence[Standing]]] = named(place, FunctionType)
+    try:
+        async with conn.transaction():
+            return await count(conn)
+    except Exception as error:
+        if conn.broken:
+            raise
+        log.warning("states_not_counted", machine=machine.name, error=f"{type(error).__name__}: {error}")
+        return []
+
+
+def _counts(words: Language, machine: Machine, standing: Sequence[Standing]) -> dict[str, str]:
+    """Return the rows in each state as texts, over all tables; a dash where none is counted."""
     found: dict[str, tuple[int, bool]] = {}
     for each in standing:
         count, capped = found.get(each.state, (0, False))

@@ -36,7 +36,7 @@ async def now(view: Looking) -> Response:
         figures=figures(view.words, found),
         state_of=state_of,
         waits=waits_of(view, found),
-        usually=found.usually(lambda step: step.failed),
+        usual={"done": found.usually(lambda step: step.done), "failed": found.usually(lambda step: step.failed)},
     )
 
 
@@ -69,12 +69,13 @@ async def _events(view: View) -> AsyncIterator[bytes]:
     async for found in view.site.live.following(view.tenant):
         if await view.site.doorman.find(view.request) is None:
             return
-        seen = _shape(found)
+        seen = found.shape = found.shape or _shape(found)
         if shape is not None and seen != shape:
             yield event("changed", {})
         shape = seen
         if found.sent is None:
-            found.sent = event("figures", {words.code: figures(words, found) for words in languages})
+            told = {words.code: figures(words, found) for words in languages}
+            found.sent = event("figures", {**told, "paths": _running(found)})
         yield found.sent
 
 
@@ -87,14 +88,16 @@ def _shape(found: Snapshot) -> object:
         [(each.tenant_id, each.name, each.next_at) for each in found.upcoming],
         [(each.tenant_id, each.name, each.state) for each in found.failing],
         [(each.id, each.expired, each.draining) for each in found.workers],
-        found.hour[-1].at if found.hour else None,
+        found.at.replace(second=0, microsecond=0) if found.hour else None,
+        of_chart(found)[0],
+        draw.nice_top(_highest(found)),
         found.waits,
     )
 
 
 def figures(words: Language, found: Snapshot) -> dict[str, str]:
     """Return the figures of the page as texts, by the name that its places have."""
-    last = found.last_minute
+    last, running = found.last_minute, found.this_minute
     about = "≥ " if found.about else ""
     texts = {
         "waiting": about + words.number(found.waiting),
@@ -102,7 +105,9 @@ def figures(words: Language, found: Snapshot) -> dict[str, str]:
         "running": words.number(found.running),
         "done": words.number(last.done if last else 0),
         "p99": f"≤ {words.span(last.p99)}" if last and last.p99 is not None else words.span(None),
+        "done-now": words.number(running.done if running else 0),
         "failing": words.number(last.failed if last else 0),
+        "failing-now": words.number(running.failed if running else 0),
         "dead": about + words.number(found.dead_letters),
         "scheduled": about + words.number(found.scheduled),
         "behind": words.number(sum(each.behind for each in found.subscriptions)),
@@ -147,23 +152,43 @@ def state_of(queue: QueueSummary) -> tuple[str, str]:
 
 
 def chart(view: View, found: Snapshot) -> object:
-    """Draw what came in and what was done a second, over the last hour."""
+    """Draw what came in and what was done a second, over the last hour, and the minute that runs so far."""
     first = found.at.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES)
-    steps = {step.at: step for step in found.hour}
-    title, part = of_chart(found)
-
-    def values(of: str) -> list[float | None]:
-        found_steps = (steps.get(first + timedelta(minutes=i)) for i in range(MINUTES))
-        return [0.0 if step is None else getattr(step, of) / part for step in found_steps]
-
+    title, _ = of_chart(found)
     words = view.words
 
     def at(moment: datetime) -> str:
         return f"{view.clock.local(moment):%H:%M}"
 
-    lines = [draw.Line("started", values("first"), "a", filled=True), draw.Line("done", values("done"), "b")]
-    lines.append(draw.Line("failed", values("failed"), "c"))
-    return draw.chart(words.gettext(title), lines, draw.ticks_of(first, found.at, 3, at), words.number)
+    return draw.chart(words.gettext(title), _lines(found), draw.ticks_of(first, found.at, 3, at), words.number)
+
+
+def _lines(found: Snapshot) -> list[draw.Line]:
+    """Return the lines of the chart; the last value of each is of the minute that runs, and grows."""
+    first = found.at.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES)
+    steps = {step.at: step for step in found.hour}
+    _, part = of_chart(found)
+
+    def values(of: str) -> list[float | None]:
+        found_steps = (steps.get(first + timedelta(minutes=i)) for i in range(MINUTES + 1))
+        return [0.0 if step is None else getattr(step, of) / part for step in found_steps]
+
+    return [
+        draw.Line("started", values("first"), "a", filled=True, running=True),
+        draw.Line("done", values("done"), "b", running=True),
+        draw.Line("failed", values("failed"), "c", running=True),
+    ]
+
+
+def _running(found: Snapshot) -> dict[str, str]:
+    """Return the last stretch of each line, by the name of its place: what grows while the minute runs."""
+    lines = _lines(found)
+    top = draw.nice_top(_highest(found))
+    return {f"running-{line.look}": draw.last_stretch(line, top) for line in lines}
+
+
+def _highest(found: Snapshot) -> float:
+    return max(value or 0.0 for line in _lines(found) for value in line.values)
 
 
 def of_chart(found: Snapshot) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Webhooks: endpoints, their deliveries, and each attempt with its answer."""
+"""Webhooks: endpoints that are made, changed, tried and removed; their deliveries, each attempt with its answer."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,10 +9,13 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.safeurl import parse_allowed
-from ostinato._core.engine import webhook_deliveries, webhooks
+from ostinato._core.engine import audit, webhook_deliveries, webhooks
+from ostinato._core.engine.secrets import vault_of
+from ostinato._core.runtime.services.webhooks import Sender
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.api.views import MAX_NAME
 from ostinato._faces.console.names import segment
+from ostinato._faces.console.pages.events import check_typed
 from ostinato._faces.console.pages.portal import resend, types_of
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
@@ -89,9 +92,7 @@ async def rotate(view: Looking, tenant: str, name: str) -> Response:
 
 
 def _secret(view: View, tenant: str, name: str, secret: str) -> Response:
-    return view.page(
-        "webhook_secret.html", name=name, secret=secret, path=f"/webhooks/{segment(tenant)}/{segment(name)}"
-    )
+    return view.page("webhook_secret.html", name=name, secret=secret, path=_path(tenant, name))
 
 
 @pages.page("/webhooks/{tenant:named}/{name:named}", needs=CONSOLE_READ)
@@ -115,6 +116,49 @@ async def show_endpoint(
     )
 
 
+@pages.action("/webhooks/{tenant:named}/{name:named}/change", needs=ENGINE_WRITE)
+async def change(view: Looking, tenant: str, name: str) -> Response:
+    """Change the address, the types, the note or the time limit of an endpoint; deliveries under way go there too."""
+    allowed = parse_allowed(view.parts.settings.webhooks_allow_private)
+    async with _reading(view, tenant) as conn:
+        await webhooks.change_endpoint(
+            conn,
+            name,
+            tenant_id=tenant,
+            url=view.form.get("url", "").strip(),
+            event_types=types_of(view),
+            description=view.form.get("description", "").strip(),
+            timeout_seconds=_seconds(view, "timeout"),
+            allowed=allowed,
+        )
+    return view.see(_path(tenant, name), view.words.gettext("The endpoint is changed."))
+
+
+@pages.action("/webhooks/{tenant:named}/{name:named}/test", needs=ENGINE_WRITE)
+async def test(view: Looking, tenant: str, name: str) -> Response:
+    """Send a test message from here and say what came back; no connection is held meanwhile."""
+    async with _reading(view, tenant) as conn:
+        sending = await webhook_deliveries.probe(conn, name, tenant_id=tenant)
+        await audit.note(conn, "test", "webhook_endpoint", name, tenant_id=tenant)
+        vault = vault_of(conn)
+    met = await Sender(parse_allowed(view.parts.settings.webhooks_allow_private)).send(sending, vault)
+    words = view.words
+    told = {"status": met.status, "time": words.span(met.milliseconds / 1000), "error": met.error}
+    if met.outcome == "delivered":
+        return view.see(_path(tenant, name), words.gettext("The test was taken: answer %(status)s, %(time)s.") % told)
+    said = words.gettext("The test was not taken (%(time)s): %(error)s") % told
+    return view.see(_path(tenant, name), said, bad=True)
+
+
+@pages.action("/webhooks/{tenant:named}/{name:named}/remove", needs=ENGINE_WRITE)
+async def remove(view: Looking, tenant: str, name: str) -> Response:
+    """Remove an endpoint with its deliveries; the form repeats its name, because this cannot be undone."""
+    async with _reading(view, tenant) as conn:
+        check_typed(view, name)
+        await webhooks.remove_endpoint(conn, name, tenant_id=tenant)
+    return view.see("/webhooks", view.words.gettext("The endpoint %(name)s is removed.") % {"name": name})
+
+
 @pages.action("/webhooks/{tenant:named}/{name:named}/{verb}", needs=ENGINE_WRITE)
 async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "resume", "redeliver"]) -> Response:
     """Pause an endpoint, let it go on, or send again what it gave up, or one delivery."""
@@ -122,7 +166,7 @@ async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "res
     async with _reading(view, tenant) as conn:
         match verb:
             case "pause":
-                await webhooks.pause(conn, name, tenant_id=tenant, reason=view.form.get("reason") or None)
+                await webhooks.pause(conn, name, tenant_id=tenant, reason=view.reason)
                 said = words.gettext("Nothing more is sent there.")
             case "resume":
                 await webhooks.resume(conn, name, tenant_id=tenant)
@@ -131,4 +175,16 @@ async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "res
                 count = await resend(conn, view, name, tenant)
                 said = words.ngettext("%(n)s delivery is sent again.", "%(n)s deliveries are sent again.", count)
                 said = said % {"n": words.number(count)}
-    return view.see(f"/webhooks/{segment(tenant)}/{segment(name)}", said)
+    return view.see(_path(tenant, name), said)
+
+
+def _path(tenant: str, name: str) -> str:
+    return f"/webhooks/{segment(tenant)}/{segment(name)}"
+
+
+def _seconds(view: View, name: str) -> float:
+    given = view.form.get(name, "").strip().replace(",", ".")
+    try:
+        return float(given)
+    except ValueError:
+        raise InvalidInput(f"{given[:20]!r} is no number of seconds", hint="Write one such as 5 or 2.5.") from None

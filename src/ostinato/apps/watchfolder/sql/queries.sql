@@ -159,6 +159,17 @@ select s.state, count(*) as jobs from (
 group by s.state
 order by s.state;
 
+-- name: count_states
+-- Jobs by state; it stops at so many of each of the two ends, and of those on their way together.
+select s.state, count(*) as jobs from (
+    (select j.state from watchfolder.job j where j.state not in ('DONE', 'ERROR') limit %(most)s)
+    union all
+    (select j.state from watchfolder.job j where j.state = 'ERROR' limit %(most)s)
+    union all
+    (select j.state from watchfolder.job j where j.state = 'DONE' limit %(most)s)) s
+group by s.state
+order by s.state;
+
 -- name: folders_at_a_glance
 -- The folders that the caller sees, those with a problem first.
 select f.tenant_id, f.name, f.active, f.ticked_at, (f.metrics ->> 'waiting')::bigint as waiting,

@@ -380,7 +380,10 @@ end
 $$;
 
 -- Returns the leases: of a tenant or of all, whose names begin with a prefix, by name.
-create function ostinato.list_leases(prefix text default '', tenant_id text default null, most integer default 100)
+create function ostinato.list_leases(
+    prefix text default '', tenant_id text default null, most integer default 100, after_tenant text default '',
+    after_name text default ''
+)
 returns table (
     tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamptz,
     renewed_at timestamptz, until timestamptz, lifetime text, ttl_seconds double precision, job_id bigint,
@@ -392,6 +395,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
            l.job_attempt, ostinato.job_state(l.job_id)
     from lease l
     where starts_with(l.name, coalesce($1, '')) and ($2 is null or l.tenant_id = $2)
+      and (l.tenant_id, l.name) > (coalesce($4, ''), coalesce($5, ''))
     order by l.tenant_id, l.name limit ostinato_internal.page_size($3)
 $$;
 
