@@ -26,6 +26,7 @@ SINGLE = {
     "audit": "operate.audit",
     "erase": "operate.erase",
     "metrics": "operate.metrics",
+    "series": "operate.series",
     "doctor": "operate.doctor",
     "restore": "operate.restore",
     "mcp": "serve.mcp",
