@@ -11,9 +11,9 @@ from ostinato._core.base.errors import NotFound
 from ostinato._core.engine import audit, fires, schedules
 from ostinato._core.engine.fires import CaughtUp
 from ostinato._core.engine.schedules import CatchUp, Gap, Overlap, Schedule
-from ostinato._core.web.caller import Who
 from ostinato._core.web.idempotent import IDEMPOTENT, Key
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.asking import AsTenant
 from ostinato._faces.api.job_views import Because, Enqueued, Instant, Text
 from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
 from ostinato._faces.api.schedules_http import NAME, NextFireView, ScheduleItem
@@ -102,7 +102,7 @@ class CaughtUpSlots(View):
 
 
 @router.post("/schedules/preview", needs=ENGINE_READ)
-async def preview_schedule(caller: Who, body: PreviewRequest) -> Slots:
+async def preview_schedule(caller: AsTenant, body: PreviewRequest) -> Slots:
     """Return the next ten slots of a rule, with what is special on days when clocks are moved."""
     rule = Schedule("preview", "preview", cron=body.cron, zone=body.zone, gap=body.gap, overlap=body.overlap)
     async with caller.transaction() as conn:
@@ -110,7 +110,7 @@ async def preview_schedule(caller: Who, body: PreviewRequest) -> Slots:
 
 
 @router.put("/schedules/{name:path}", needs=ENGINE_WRITE)
-async def set_schedule(caller: Who, name: Name, body: ScheduleRequest) -> ScheduleItem:
+async def set_schedule(caller: AsTenant, name: Name, body: ScheduleRequest) -> ScheduleItem:
     """Make a schedule, or change the one with that name; tenants use open kinds."""
     made = Schedule(
         name,
@@ -136,7 +136,7 @@ async def set_schedule(caller: Who, name: Name, body: ScheduleRequest) -> Schedu
 
 
 @router.post("/schedules/{name:path}/move", needs=ENGINE_WRITE, raises=(NotFound,))
-async def move_schedule(caller: Who, name: Name, body: Rule) -> ScheduleItem:
+async def move_schedule(caller: AsTenant, name: Name, body: Rule) -> ScheduleItem:
     """Change the rule of a schedule, and leave all else as it is."""
     rule = body.model_dump()
     async with caller.transaction() as conn:
@@ -145,7 +145,7 @@ async def move_schedule(caller: Who, name: Name, body: Rule) -> ScheduleItem:
 
 
 @router.post("/schedules/{name:path}/pause", needs=ENGINE_WRITE, raises=(NotFound,))
-async def pause_schedule(caller: Who, name: Name) -> ScheduleItem:
+async def pause_schedule(caller: AsTenant, name: Name) -> ScheduleItem:
     """Pause a schedule until it is resumed."""
     async with caller.transaction() as conn:
         await schedules.pause(conn, name, tenant_id=caller.tenant_id)
@@ -153,7 +153,7 @@ async def pause_schedule(caller: Who, name: Name) -> ScheduleItem:
 
 
 @router.post("/schedules/{name:path}/resume", needs=ENGINE_WRITE, raises=(NotFound,))
-async def resume_schedule(caller: Who, name: Name) -> ScheduleItem:
+async def resume_schedule(caller: AsTenant, name: Name) -> ScheduleItem:
     """Resume a schedule, from its first slot after now."""
     async with caller.transaction() as conn:
         await schedules.resume(conn, name, tenant_id=caller.tenant_id)
@@ -161,7 +161,7 @@ async def resume_schedule(caller: Who, name: Name) -> ScheduleItem:
 
 
 @router.post("/schedules/{name:path}/run", needs=ENGINE_WRITE, raises=(NotFound, *IDEMPOTENT), response_model=Enqueued)
-async def run_schedule(caller: Who, key: Key, name: Name) -> Response:
+async def run_schedule(caller: AsTenant, key: Key, name: Name) -> Response:
     """Fire a schedule now, beside its slots, paused or not."""
     async with key.once(caller) as once:
         if once.is_new:
@@ -170,7 +170,7 @@ async def run_schedule(caller: Who, key: Key, name: Name) -> Response:
 
 
 @router.post("/schedules/{name:path}/catch-up", needs=ENGINE_WRITE, raises=(NotFound,))
-async def catch_up_schedule(caller: Who, name: Name, body: CatchUpRequest) -> CaughtUpSlots:
+async def catch_up_schedule(caller: AsTenant, name: Name, body: CatchUpRequest) -> CaughtUpSlots:
     """List the slots that did not fire, or fire them: `preview` is true by default. Safe to repeat."""
     async with caller.transaction() as conn:
         await audit.act_as(conn, reason=body.reason)
@@ -181,11 +181,11 @@ async def catch_up_schedule(caller: Who, name: Name, body: CatchUpRequest) -> Ca
 
 
 @router.delete("/schedules/{name:path}", needs=ENGINE_WRITE, raises=(NotFound,), status_code=204)
-async def delete_schedule(caller: Who, name: Name) -> None:
+async def delete_schedule(caller: AsTenant, name: Name) -> None:
     """Remove a schedule; its jobs and fires stay."""
     async with caller.transaction() as conn:
         await schedules.delete(conn, name, tenant_id=caller.tenant_id)
 
 
-async def _item(conn: Any, caller: Who, name: str) -> ScheduleItem:  # noqa: ANN401 - a connection
+async def _item(conn: Any, caller: AsTenant, name: str) -> ScheduleItem:  # noqa: ANN401 - a connection
     return ScheduleItem.of(**asdict(await schedules.show(conn, name, tenant_id=caller.tenant_id)))

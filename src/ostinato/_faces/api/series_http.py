@@ -29,18 +29,20 @@ Until = Annotated[Since, Query(description="Steps that began before this time; n
 
 
 @shows(Step, first=12, done=11, failed=1, dead=0, run_seconds=3.5, p50=0.01, p95=0.05, p99=0.1)
-class StepView(View):
+class SeriesStep(View):
     """What happened in one step of time."""
 
 
-class Steps(View):
+class SeriesSteps(View):
     """Steps in which anything happened, oldest first: 3,000 at the most."""
 
-    items: list[StepView]
+    items: list[SeriesStep]
 
 
 @router.get("/series", needs=ENGINE_READ)
-async def list_own_series(caller: Who, *, since: Since = None, until: Until = None, step: Seconds = "60") -> Steps:
+async def list_own_series(
+    caller: Who, *, since: Since = None, until: Until = None, step: Seconds = "60"
+) -> SeriesSteps:
     """Return what was done for the tenant, by minute (kept for three hours) or by hour.
 
     Of the last hour, or of the last day by hour, unless `since` says otherwise.
@@ -59,7 +61,7 @@ async def list_series(
     since: Since = None,
     until: Until = None,
     step: Seconds = "60",
-) -> Steps:
+) -> SeriesSteps:
     """Return what was done for all tenants, of a queue or a kind, or for one tenant as a whole.
 
     By minute (kept for 48 hours) or by hour; of the last hour, or of the last day by hour, unless `since` says
@@ -79,7 +81,7 @@ async def _steps(
     since: datetime | None,
     until: datetime | None,
     **which: str | None,
-) -> Steps:
+) -> SeriesSteps:
     now = await clock.now(conn)
     start, end = since or (until or now) - USUAL[step], until or now
     if (end - start) / timedelta(seconds=step) > MOST_STEPS:
@@ -88,4 +90,4 @@ async def _steps(
             f" {MOST_STEPS:,} steps of {step} s",
             hint="Ask for less at once, or for step=3600.",
         )
-    return Steps.of(items=await series.list_series(conn, start, until=end, step=step, **which))
+    return SeriesSteps.of(items=await series.list_series(conn, start, until=end, step=step, **which))
