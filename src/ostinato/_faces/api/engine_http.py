@@ -9,6 +9,7 @@ from ostinato._faces.api import (
     alerts_http,
     audit_http,
     bulk_http,
+    children_http,
     dead_letters_http,
     erasures_http,
     events_http,
@@ -21,6 +22,7 @@ from ostinato._faces.api import (
     records_http,
     schedule_actions_http,
     schedules_http,
+    sends_http,
     series_http,
     silences_http,
     workers_http,
@@ -28,8 +30,17 @@ from ostinato._faces.api import (
 
 router = Router()
 for module in (
-    *(jobs_http, job_actions_http, bulk_http, events_http, queues_http, workers_http, schedule_actions_http),
-    *(schedules_http, series_http, installation_http, portals_http, records_http),
+    *(
+        jobs_http,
+        job_actions_http,
+        children_http,
+        bulk_http,
+        events_http,
+        queues_http,
+        workers_http,
+        schedule_actions_http,
+    ),
+    *(schedules_http, series_http, installation_http, portals_http, records_http, sends_http),
     *(dead_letters_http, silences_http, alerts_http, audit_http, erasures_http, panels_http),
 ):
     # One flat list, for tests that go through the routes; the order is the order of matching.

@@ -194,6 +194,18 @@ class RetryRequest(Checked):
     """Kept in the audit."""
 
 
+class ReasonRequest(Checked):
+    """Why something is done."""
+
+    reason: Because | None = Field(default=None, examples=["maintenance"])
+    """For the audit."""
+
+
+def reason_of(body: ReasonRequest | None) -> str | None:
+    """Return the reason of a request, if it has one."""
+    return None if body is None else body.reason
+
+
 class CancelRequest(Checked):
     """Why a job is to be cancelled."""
 
