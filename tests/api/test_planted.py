@@ -277,3 +277,18 @@ async def test_the_children_of_a_job_are_shown_with_how_far_they_are(api: Api, d
     assert "secret-card" not in json.dumps(hidden)
     await ask(api, "GET", f"/jobs/{job}/children/7", status=404)
     assert (await api.call("GET", f"{ENGINE}/jobs/{job}/children", tenant="globex")).status_code == 404
+
+
+async def test_idempotency_keys_are_listed_in_pages(api: Api) -> None:
+    for key in ("k1", "k2"):
+        await ask(api, "POST", "/jobs", {"kind": "app.task"}, status=202, headers={"Idempotency-Key": key})
+    await ask(api, "POST", "/jobs", {"kind": "app.task"}, status=202)
+
+    first = await ask(api, "GET", "/idempotency?limit=1")
+    place = {f"after_{name}": value for name, value in first["next"].items()}
+    second = await ask(api, "GET", "/idempotency", params=place)
+
+    assert [each["key"] for each in (*first["items"], *second["items"])] == ["k1", "k2"]
+    assert (first["items"][0]["state"], second["next"]) == ("done", None)
+    other = await api.call("GET", f"{ENGINE}/idempotency", tenant="globex")
+    assert other.json()["items"] == []

@@ -13,6 +13,7 @@ from ostinato._faces.api import (
     dead_letters_http,
     erasures_http,
     events_http,
+    idempotency_http,
     installation_http,
     job_actions_http,
     jobs_http,
@@ -40,7 +41,7 @@ for module in (
         workers_http,
         schedule_actions_http,
     ),
-    *(schedules_http, series_http, installation_http, portals_http, records_http, sends_http),
+    *(schedules_http, series_http, installation_http, portals_http, records_http, sends_http, idempotency_http),
     *(dead_letters_http, silences_http, alerts_http, audit_http, erasures_http, panels_http),
 ):
     # One flat list, for tests that go through the routes; the order is the order of matching.

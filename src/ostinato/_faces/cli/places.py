@@ -71,6 +71,7 @@ GROUPS = {
     "alerts": Place("List alerts, what is wrong now, and what to do.", ("operate.alerts",)),
     "secrets": Place("Make the keys that seal secrets at rest, and seal everything anew.", ("operate.secrets",)),
     "keys": Place("Make, list, rotate and revoke the keys of the API.", ("operate.keys",)),
+    "idempotency": Place("List the keys of requests that may come twice.", ("operate.idempotency",)),
     "leases": Place("List leases, and take one away.", ("operate.leases",)),
     "schedules": Place("List, write, pause and preview schedules.", ("operate.schedules",)),
     "webhooks": Place("Send events to other servers: endpoints, attempts, redelivery.", ("operate.webhooks",)),
