@@ -24,7 +24,13 @@ from ostinato._core.base.log import FilteringBoundLogger, bound, configure, get_
 from ostinato._core.base.metrics import (
     ENGINE_GAUGES,
     QUEUE_DEAD,
+    QUEUE_DONE,
+    QUEUE_FAILED,
+    QUEUE_P50,
+    QUEUE_P95,
+    QUEUE_P99,
     QUEUE_READY,
+    QUEUE_STARTED,
     Counter,
     Gauge,
     Histogram,
@@ -33,6 +39,7 @@ from ostinato._core.base.metrics import (
 )
 from ostinato._core.base.prometheus import Collector
 from ostinato._core.base.redact import MASK, redact, redact_value
+from ostinato._core.engine.series import QueueRate, Step, list_series, queue_rates
 from ostinato._core.runtime.observe.blocks import (
     N_,
     Action,
@@ -70,7 +77,13 @@ __all__ = [
     "MASK",
     "N_",
     "QUEUE_DEAD",
+    "QUEUE_DONE",
+    "QUEUE_FAILED",
+    "QUEUE_P50",
+    "QUEUE_P95",
+    "QUEUE_P99",
     "QUEUE_READY",
+    "QUEUE_STARTED",
     "Action",
     "Actions",
     "Block",
@@ -103,9 +116,11 @@ __all__ = [
     "Picture",
     "Pictures",
     "Prose",
+    "QueueRate",
     "Recorder",
     "Row",
     "State",
+    "Step",
     "Table",
     "Timeline",
     "Tone",
@@ -115,6 +130,8 @@ __all__ = [
     "configure",
     "dashboard",
     "get_logger",
+    "list_series",
+    "queue_rates",
     "redact",
     "redact_value",
 ]

@@ -9,6 +9,7 @@ from tests.api import shop
 from tests.api.conftest import Api
 
 ROLES = (
+    "reader",
     "ops",
     "admin",
     "customer",

@@ -20,6 +20,7 @@ from tests.api.conftest import Api
 ENGINE = "/api/v1/engine"
 NAME, ABSENT = "theirs", "nobodys"
 NOBODYS = {"job_id": "999999999", "event_id": "999999999", "key_id": "999999999", "correlation_id": ABSENT}
+NOBODYS["group_id"] = "999999999"
 # Names of the installation, the same for all tenants; and what makes a row of the caller's own under any name.
 SHARED = {f"{ENGINE}/panels/{{app}}", f"{ENGINE}/transitions/{{entity}}", "/problems/{code}"}
 OWN = {("PUT", f"{ENGINE}/schedules/{{name:path}}"), ("POST", f"{ENGINE}/webhooks/{{name}}")}
@@ -54,7 +55,15 @@ async def plant(api: Api) -> dict[str, dict[str, str]]:
         await webhooks.create_endpoint(conn, NAME, "https://hooks.example.com/", tenant_id="acme", event_types=["*"])
         await leases.acquire(conn, NAME, holder="h", ttl=3600, tenant="acme")
         key = await keys.create(conn, tenant_id="acme", subject="them", roles=["reader"])
-    named = {"name": NAME, "correlation_id": NAME, "event_id": str(emitted), "key_id": str(key.record.id)}
+    grouped = await api.admin.execute("select ostinato.open_group(%s, 1)", (job,))
+    (group,) = await grouped.fetchone() or (None,)
+    named = {
+        "group_id": str(group),
+        "name": NAME,
+        "correlation_id": NAME,
+        "event_id": str(emitted),
+        "key_id": str(key.record.id),
+    }
     return {"": named | {"job_id": str(job)}, f"{ENGINE}/bulk/": named | {"job_id": str(bulk)}}
 
 

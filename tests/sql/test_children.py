@@ -3,13 +3,15 @@
 import psycopg
 import pytest
 
-from tests.sql.engine import Held, Session, Sessions, arrays
+from tests.sql.engine import Held, Session, Sessions, Value, arrays
 
 
-def spawned(db: Session, parent: Held, count: int = 2) -> tuple[int, list[int]]:
+def spawned(db: Session, parent: Held, count: int = 2, **params: Value) -> tuple[int, list[int]]:
     """A group with its step, as a worker commits it."""
     group = db.get("open_group", job_id=parent.id, position=1)
-    rows = db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * count, parent_id=parent.id, group_id=group)
+    rows = db.call(
+        "enqueue_jobs", kinds=["app.task"], args=["{}"] * count, parent_id=parent.id, group_id=group, **params
+    )
     db.call("seal_group", job_id=parent.id, group_id=group, total=count)
     db.call("save_step", job_id=parent.id, attempt=parent.attempt, position=1, name="spawn")
     return group, [int(value) for row in rows for value in row.values()]
@@ -87,6 +89,25 @@ def test_a_step_has_one_group_and_another_tenant_sees_none(db: Session, sessions
     assert acme.rows("select * from ostinato_data.job_group") == []
     assert db.call("follow_jobs", job_ids=[parent.id])[0]["state"] == "running"
     assert db.call("open_waits", kinds=["app.task"]) == []
+
+
+def test_a_group_is_closed_once_all_of_its_children_have_ended(db: Session) -> None:
+    """A parent that joins nothing leaves its groups as they are: they stood there as open for ever."""
+    worker = db.worker()
+    db.enqueue()
+    parent = db.claim_one(worker)
+    spawned(db, parent)
+    first, second = db.claim(worker)
+
+    states = [db.call("job_groups", job_id=parent.id)[0]["state"]]
+    db.complete(parent, first)
+    states += [db.call("job_groups", job_id=parent.id)[0]["state"]]
+    db.fail(second)
+    states += [db.call("job_groups", job_id=parent.id)[0]["state"]]
+    db.call("retry_job", job_id=second.id)
+    states += [db.call("job_groups", job_id=parent.id)[0]["state"]]
+
+    assert states == ["open", "open", "closed", "open"]
 
 
 def test_a_tree_has_the_children_of_children_and_their_states(db: Session) -> None:

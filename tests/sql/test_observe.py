@@ -3,10 +3,13 @@
 import json
 from datetime import timedelta
 
+import pytest
+
 from ostinato._core.base.alerts import Alert
-from ostinato._core.base.metrics import ENGINE_GAUGES, QUEUE_OLDEST
+from ostinato._core.base.metrics import ENGINE_GAUGES, QUEUE_OLDEST, QUEUE_P99
 from ostinato._core.engine.alerts import as_row
 from tests.sql.engine import START, Clock, Session, refused
+from tests.sql.test_series import record, row
 
 SLOW = Alert("shop.slow", figure=QUEUE_OLDEST, above=60, message="{value}", remedy="Look.")
 
@@ -34,10 +37,40 @@ def test_the_figures_of_a_queue(db: Session, clock: Clock) -> None:
     assert figure(db, "workers") == 1
 
 
+def test_the_rates_and_the_start_latency_of_a_queue_are_those_of_the_last_five_minutes(
+    db: Session, clock: Clock
+) -> None:
+    record(db, row(done=900))
+    clock.advance(minutes=10)
+    db.enqueue(queue="idle")
+    record(db, row(done=100, late=2))
+    clock.advance(minutes=2)
+
+    now = db.call("observe")
+    minutes = 5 + (START + timedelta(minutes=12)).timestamp() % 60 / 60
+
+    found = {each["name"]: each["value"] for each in now if each["label"] == "mail"}
+    assert found["queue_started_per_minute"] == pytest.approx(100 / minutes)
+    assert found["queue_done_per_minute"] == pytest.approx(100 / minutes)
+    assert found["queue_failed_per_minute"] == pytest.approx(1 / minutes)
+    assert [found[f"queue_start_latency_p{share}_seconds"] for share in (50, 95, 99)] == [0.01, 0.01, 2.5]
+    idle = {each["name"]: each["value"] for each in now if each["label"] == "idle"}
+    assert (idle["queue_done_per_minute"], "queue_start_latency_p99_seconds" in idle) == (0, False)
+
+
+def test_an_alert_watches_the_start_latency_of_a_queue(db: Session) -> None:
+    late = Alert("shop.late", figure=QUEUE_P99, above=1, message="{label} starts late", remedy="Add workers.")
+    db.call("declare_alerts", owners=["shop"], alerts=json.dumps([as_row(late)]))
+    record(db, row(done=100, late=2))
+
+    assert [(each["label"], each["value"]) for each in db.call("measure_alert", name="shop.late")] == [("mail", 2.5)]
+
+
 def test_every_figure_is_declared_and_every_declared_one_is_told(db: Session) -> None:
     db.enqueue()
     db.get("heartbeat_worker", worker_id=db.worker(), blocked_by="shop.count")
     db.call("subscribe", name="receipts")
+    record(db, row())
     db.call("declare_alerts", owners=["shop"], alerts=json.dumps([as_row(SLOW)]))
     told = {row["name"] for row in db.call("observe")}
 

@@ -119,6 +119,26 @@ QUEUE_DEAD = Gauge("ostinato_queue_dead_letters", "Dead letters.", ("queue",))
 QUEUE_OLDEST = Gauge("ostinato_queue_oldest_ready_seconds", "How long the oldest ready job has waited.", ("queue",))
 QUEUE_WORKERS = Gauge("ostinato_queue_workers", "Living workers that serve it.", ("queue",))
 QUEUE_PAUSED = Gauge("ostinato_queue_paused", "1 while it is paused.", ("queue",))
+QUEUE_STARTED = Gauge(
+    "ostinato_queue_started_per_minute", "Jobs whose first attempt ended, a minute, over the last five.", ("queue",)
+)
+"""Jobs whose first attempt ended, a minute, by queue."""
+QUEUE_DONE = Gauge("ostinato_queue_done_per_minute", "Jobs that were done a minute, over the last five.", ("queue",))
+"""Jobs that were done a minute, by queue."""
+QUEUE_FAILED = Gauge(
+    "ostinato_queue_failed_per_minute", "Attempts that failed a minute, over the last five.", ("queue",)
+)
+"""Attempts that failed a minute, by queue."""
+QUEUE_P50 = Gauge(
+    "ostinato_queue_start_latency_p50_seconds",
+    "How long half of the jobs waited at the most for their start, of those of the last five minutes.",
+    ("queue",),
+)
+"""The start latency that half of the jobs did not exceed, by queue."""
+QUEUE_P95 = Gauge("ostinato_queue_start_latency_p95_seconds", "The same for 95 of 100 jobs.", ("queue",))
+"""The start latency that 95 of 100 jobs did not exceed, by queue."""
+QUEUE_P99 = Gauge("ostinato_queue_start_latency_p99_seconds", "The same for 99 of 100 jobs.", ("queue",))
+"""The start latency that 99 of 100 jobs did not exceed, by queue."""
 WORKERS = Gauge("ostinato_workers", "Living workers.")
 EXPIRED_WORKERS = Gauge("ostinato_expired_workers", "Workers that are silent for too long.")
 BLOCKED_WORKERS = Gauge(

@@ -75,9 +75,19 @@ class Entry:
     """More about it, such as the state before."""
 
 
-async def act_as(conn: Connection, actor: str | None = None, *, reason: str | None = None) -> None:
-    """Name who acts in the rest of the transaction, and why; None leaves what was said before."""
-    await call(conn, "act_as", actor=actor, reason=reason)
+async def act_as(
+    conn: Connection,
+    actor: str | None = None,
+    *,
+    reason: str | None = None,
+    user_id: str | None = None,
+    key_id: int | None = None,
+) -> None:
+    """Name who acts in the rest of the transaction, and why; None leaves what was said before.
+
+    `actor` is an operator of the command line; `user_id` a caller of an API, with the key that it used.
+    """
+    await call(conn, "act_as", actor=actor, reason=reason, user_id=user_id, key_id=key_id)
 
 
 async def note(

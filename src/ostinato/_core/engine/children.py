@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.db.arrays import numbers
-from ostinato._core.db.call import call, call_as, call_value
+from ostinato._core.db.call import Loads, call, call_as, call_value
 from ostinato._core.engine import jobs
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.jobs import NewJob, State
@@ -128,10 +128,21 @@ async def tree(conn: Connection, job_id: int, *, most: int = 20) -> list[Leaf]:
     return await call_as(conn, class_row(Leaf), "job_tree", _read=True, job_id=job_id, most=most)
 
 
-async def page(conn: Connection, job_id: int, group_id: int, *, after: int = 0, most: int = 500) -> list[Child]:
+async def page(
+    conn: Connection, job_id: int, group_id: int, *, after: int = 0, most: int = 500, loads: Loads | None = None
+) -> list[Child]:
     """Return a page of the children of a group, as they were spawned; `after` is the last job of the page before."""
-    rows = await call(conn, "list_children", _read=True, parent_id=job_id, group_id=group_id, after=after, most=most)
-    return [Child(*row) for row in rows]
+    return await call_as(
+        conn,
+        class_row(Child),
+        "list_children",
+        _read=True,
+        _loads=loads,
+        parent_id=job_id,
+        group_id=group_id,
+        after=after,
+        most=most,
+    )
 
 
 def join_key(spawns: str) -> str:

@@ -1,7 +1,8 @@
 """Series: throughput, failures and start latency over time.
 
-Workers add what they did every ten seconds; pages, `/metrics` and alerts read it. The logic is in
-`sql/functions/series.sql`.
+Workers add what they did every ten seconds; pages, routes and `ostinato series` read it, and the figures
+of each queue (`ostinato.observe()`), which `/metrics` shows and alerts watch, are made of its last
+minutes. The logic is in `sql/functions/series.sql`.
 """
 
 from collections.abc import Sequence
@@ -37,17 +38,23 @@ class Step:
     """What happened in one step of time."""
 
     at: datetime
+    """When it began."""
     first: int
     """Jobs whose first attempt has ended: what was started, not what was added."""
     done: int
+    """Jobs that were done."""
     failed: int
     """Attempts that failed, dead letters included."""
     dead: int
+    """Jobs that are not retried any more."""
     run_seconds: float
+    """How long all attempts took together."""
     p50: float | None
-    """The start latency that half of the jobs did not exceed, in seconds."""
+    """The start latency that half of the jobs did not exceed, in seconds; None when none was started."""
     p95: float | None
+    """The same of 95 of 100 jobs."""
     p99: float | None
+    """The same of 99 of 100 jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,7 @@ class QueueRate:
     failed: int
     dead: int
     p50: float | None
+    p95: float | None
     p99: float | None
 
 
@@ -78,7 +86,10 @@ async def list_series(
     kind: str | None = None,
     tenant_id: str | None = None,
 ) -> list[Step]:
-    """Return the steps of time in which anything happened, oldest first."""
+    """Return the steps of time in which anything happened, oldest first: by minute (60) or by hour (3,600).
+
+    A tenant sees its own, and only as a whole, without queue and kind.
+    """
     return await call_as(
         conn,
         class_row(Step),

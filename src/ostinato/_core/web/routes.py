@@ -10,14 +10,16 @@ counted by their address, unless it is `uncounted`.
 """
 
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from functools import wraps
 from typing import Any, TypeVar, get_type_hints
 
 from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
-from ostinato._core.base.errors import OstinatoError, TooManyRequests
+from ostinato._core.base.errors import InvalidInput, OstinatoError, TooManyRequests
 from ostinato._core.runtime.replica import showing
 from ostinato._core.web.caller import Who, authenticated, count_stranger
 from ostinato._core.web.permissions import Permission
@@ -28,6 +30,7 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 LONGEST_VALUE = 100
 """Characters of a part of the path that the log line of a request shows."""
+MOST_NAMED = 10
 LAG_HEADER = "ostinato-replica-lag"
 """How many seconds behind the replica is that an answer was read from; without it, it is the primary's."""
 PERMISSION = "x-permission"
@@ -61,6 +64,7 @@ class Route(APIRoute):
         """Return the handler, after authentication and the check of the body."""
         handler = super().get_route_handler()
         takes_body = self.body_field is not None
+        known = sorted(set(_parameters_of(self.dependant)))
 
         async def strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
@@ -69,6 +73,7 @@ class Route(APIRoute):
                 note_line(request, **{name: given.get(name) for name in self.line})
             if self.needs is not None:
                 self.needs.check((await authenticated(strict)).roles)
+                _check_parameters(request, known)
             elif not self.uncounted:
                 count_stranger(strict)
             if takes_body:
@@ -82,6 +87,31 @@ class Route(APIRoute):
             return answer
 
         return strictly
+
+
+def _parameters_of(dependant: Dependant) -> Iterator[str]:
+    """Yield the names that a route reads from the query, its dependencies included."""
+    for field in dependant.query_params:
+        kind = field.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):  # all parameters as one model
+            yield from (each.alias or name for name, each in kind.model_fields.items())
+        else:
+            yield field.alias
+    for each in dependant.dependencies:
+        yield from _parameters_of(each)
+
+
+def _check_parameters(request: Request, known: list[str]) -> None:
+    """Refuse parameters that the route does not have: a filter with a typing error would match everything.
+
+    Public routes take any: others write their addresses, and add to them.
+    """
+    if unknown := sorted(set(request.query_params) - set(known)):
+        raise InvalidInput(
+            f"there is no parameter {', '.join(repr(name[:LONGEST_VALUE]) for name in unknown[:MOST_NAMED])} here",
+            hint=f"Parameters: {', '.join(known)}." if known else "This route has no parameters: leave it out.",
+            parameters=known,
+        )
 
 
 def note_lag_of(request: Request, lag: float | None) -> None:

@@ -7,9 +7,9 @@ from pydantic import AwareDatetime, BeforeValidator
 
 from ostinato._core.engine import audit
 from ostinato._core.engine.audit import Entry
-from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
-from ostinato._faces.api.permissions import ENGINE_READ
+from ostinato._faces.api.asking import AsTenant
+from ostinato._faces.api.permissions import ENGINE_LOOK
 from ostinato._faces.api.views import JOB, PREFIX, Before, Limit, Name, Page, View, page_of, read_json, shows
 
 router = Router(prefix=PREFIX, tags=["audit"])
@@ -49,9 +49,9 @@ class AuditPage(Page[EntryView]):
     """Actions of operators, newest first."""
 
 
-@router.get("/audit", needs=ENGINE_READ)
+@router.get("/audit", needs=ENGINE_LOOK)
 async def list_audit(
-    caller: Who,
+    caller: AsTenant,
     *,
     actor: Name = None,
     verb: Name = None,

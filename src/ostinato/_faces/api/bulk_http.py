@@ -11,9 +11,10 @@ from ostinato._core.engine import bulk
 from ostinato._core.engine.bulk import Bulk, Preview, Refusal, Standing, Verb
 from ostinato._core.engine.inspect import Search
 from ostinato._core.engine.jobs import State
-from ostinato._core.web.caller import Who
+from ostinato._core.web.caller import Caller
 from ostinato._core.web.idempotent import IDEMPOTENT, Key
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.asking import AsTenant, may_look
 from ostinato._faces.api.job_views import Because, Instant, Text
 from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
 from ostinato._faces.api.views import (
@@ -86,6 +87,7 @@ class BulkView(View):
     """A bulk action, and how far it is."""
 
     filter: JsonObject
+    """For a reader without what it says of arguments."""
 
 
 class BulkPage(Page[BulkView]):
@@ -114,7 +116,7 @@ class Stopped(View):
 
 
 @router.post("/bulk", needs=ENGINE_WRITE, raises=IDEMPOTENT, response_model=BulkAnswer)
-async def start_bulk(caller: Who, key: Key, body: BulkRequest) -> Response:
+async def start_bulk(caller: AsTenant, key: Key, body: BulkRequest) -> Response:
     """Count the jobs that match, or start the bulk action: `preview` is true by default."""
     which = body.filter.search()
     async with key.once(caller) as once:
@@ -130,22 +132,24 @@ async def start_bulk(caller: Who, key: Key, body: BulkRequest) -> Response:
 
 
 @router.get("/bulk", needs=ENGINE_READ)
-async def list_bulk(caller: Who, *, before: Before = None, limit: Limit = 50) -> BulkPage:
+async def list_bulk(caller: AsTenant, *, before: Before = None, limit: Limit = 50) -> BulkPage:
     """Return the bulk actions of the tenant, newest first."""
     async with caller.reading() as conn:
-        return page_of(BulkPage, await bulk.list_(conn, before=before, most=limit + 1), limit)
+        rows = await bulk.list_(conn, before=before, most=limit + 1)
+    page = page_of(BulkPage, rows, limit)
+    return page.model_copy(update={"items": [_seen(caller, each) for each in page.items]})
 
 
 @router.get("/bulk/{job_id:digits}", needs=ENGINE_READ, raises=(NotFound,))
-async def show_bulk(caller: Who, job_id: JobId) -> BulkView:
+async def show_bulk(caller: AsTenant, job_id: JobId) -> BulkView:
     """Return a bulk action, and how far it is."""
     async with caller.reading() as conn:
-        return BulkView.of(**asdict(await bulk.show(conn, job_id)))
+        return _seen(caller, BulkView.of(**asdict(await bulk.show(conn, job_id))))
 
 
 @router.get("/bulk/{job_id:digits}/refusals", needs=ENGINE_READ, raises=(NotFound,))
 async def list_refusals(
-    caller: Who,
+    caller: AsTenant,
     job_id: JobId,
     *,
     after: Annotated[int, Query(ge=0, le=BIGGEST, description="The `next` of the page before.", examples=[0])] = 0,
@@ -159,9 +163,17 @@ async def list_refusals(
 
 
 @router.post("/bulk/{job_id:digits}/stop", needs=ENGINE_WRITE, raises=(NotFound, *IDEMPOTENT), response_model=Stopped)
-async def stop_bulk(caller: Who, key: Key, job_id: JobId) -> Response:
+async def stop_bulk(caller: AsTenant, key: Key, job_id: JobId) -> Response:
     """Stop a bulk action after the batch that is on."""
     async with key.once(caller) as once:
         if once.is_new:
             once.reply(200, Stopped(bulk_id=job_id, was=await bulk.stop(once.conn, job_id)))
     return once.response()
+
+
+def _seen(caller: Caller, found: BulkView) -> BulkView:
+    """Return a bulk action as the caller may see it."""
+    if may_look(caller):
+        return found
+    kept = {name: value for name, value in found.filter.items() if name not in {"args", "text"}}
+    return found.model_copy(update={"filter": kept})

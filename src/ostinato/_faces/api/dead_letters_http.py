@@ -6,8 +6,8 @@ from fastapi import Query
 
 from ostinato._core.engine import inspect
 from ostinato._core.engine.inspect import DeadLetter, DeadLetterGroup
-from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.asking import AsTenant
 from ostinato._faces.api.permissions import ENGINE_READ
 from ostinato._faces.api.views import JOB, PREFIX, Before, Limit, Name, Page, View, page_of, shows
 
@@ -38,7 +38,7 @@ class DeadLetterGroups(View):
 
 @router.get("/dead-letters", needs=ENGINE_READ)
 async def list_dead_letters(
-    caller: Who,
+    caller: AsTenant,
     *,
     queue: Name = None,
     kind: Name = None,
@@ -55,7 +55,7 @@ async def list_dead_letters(
 
 
 @router.get("/dead-letters/groups", needs=ENGINE_READ)
-async def list_dead_letter_groups(caller: Who, limit: Limit = 50) -> DeadLetterGroups:
+async def list_dead_letter_groups(caller: AsTenant, limit: Limit = 50) -> DeadLetterGroups:
     """Return the dead letters grouped by their error, the largest group first."""
     async with caller.reading() as conn:
         return DeadLetterGroups.of(items=await inspect.dead_letter_groups(conn, most=limit))

@@ -29,7 +29,7 @@ class Desk:
     async def transaction(self, reason: str | None = None) -> AsyncIterator[AsyncConnection[Any]]:
         """Open a transaction that sees all tenants."""
         async with self._staff.transaction() as conn:
-            await audit.act_as(conn, self._caller.subject, reason=reason)
+            await audit.act_as(conn, reason=reason, user_id=self._caller.subject, key_id=self._caller.key_id)
             yield conn
 
 

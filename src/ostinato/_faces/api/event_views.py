@@ -26,7 +26,8 @@ class EventPage(Page[EventItem]):
 class EventView(EventItem):
     """Everything about one event."""
 
-    payload: JsonObject = Field(examples=[{"invoice_id": 7}])
+    payload: JsonObject | None = Field(examples=[{"invoice_id": 7}])
+    """Null for a reader."""
 
 
 @shows(TrailLine, source="job", what=KIND, state="enqueued", job_id=JOB, ref=str(JOB))

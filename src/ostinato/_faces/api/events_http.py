@@ -6,8 +6,8 @@ from fastapi import Path, Query
 
 from ostinato._core.base.errors import NotFound
 from ostinato._core.engine import inspect, outbox
-from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.asking import AsTenant, may_look
 from ostinato._faces.api.event_views import EventPage, EventView, Trail
 from ostinato._faces.api.permissions import ENGINE_READ
 from ostinato._faces.api.views import BIGGEST, MAX_NAME, PREFIX, Before, Limit, Name, page_of
@@ -19,7 +19,7 @@ router = Router(prefix=PREFIX, tags=["events"])
 
 @router.get("/events", needs=ENGINE_READ)
 async def list_events(
-    caller: Who,
+    caller: AsTenant,
     *,
     type_: Annotated[str | None, Query(alias="type", min_length=1, max_length=MAX_NAME)] = None,
     ordering_key: Name = None,
@@ -43,16 +43,17 @@ async def list_events(
 
 @router.get("/events/{event_id:digits}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_event(
-    caller: Who, event_id: Annotated[int, Path(ge=1, le=BIGGEST, description="The id of an event.")]
+    caller: AsTenant, event_id: Annotated[int, Path(ge=1, le=BIGGEST, description="The id of an event.")]
 ) -> EventView:
-    """Return an event with its payload."""
+    """Return an event with its payload, which is null for a reader."""
     async with caller.reading() as conn:
-        return EventView.model_validate(await outbox.show_event(conn, event_id))
+        found = EventView.model_validate(await outbox.show_event(conn, event_id))
+    return found if may_look(caller) else found.model_copy(update={"payload": None})
 
 
 @router.get("/trail/{correlation_id:path}", needs=ENGINE_READ)
 async def show_trail(
-    caller: Who,
+    caller: AsTenant,
     correlation_id: Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=["request-42"])],
     limit: Annotated[int, Query(ge=1, le=MOST_TRAIL, description="How many lines at the most.")] = MOST_TRAIL,
 ) -> Trail:

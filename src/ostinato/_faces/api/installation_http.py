@@ -13,13 +13,15 @@ from psycopg import AsyncConnection
 from pydantic import Field
 
 from ostinato._core.base.errors import InvalidInput, NotFound
-from ostinato._core.engine import clock, inspect, jobs, observe, queues, subscriptions, workers
+from ostinato._core.engine import alerts, clock, fires, inspect, jobs, observe, outbox, queues, subscriptions, workers
+from ostinato._core.engine.alerts import Reading
 from ostinato._core.engine.queues import Queue, Rate
 from ostinato._core.engine.subscriptions import Buried, Subscription
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.alerts_http import Number
 from ostinato._faces.api.audit_http import Since
 from ostinato._faces.api.desk import AtInstallation
-from ostinato._faces.api.job_views import Because, Instant
+from ostinato._faces.api.job_views import Because, Instant, ReasonRequest, reason_of
 from ostinato._faces.api.permissions import INSTALLATION
 from ostinato._faces.api.queues_http import QueueView
 from ostinato._faces.api.views import (
@@ -28,11 +30,12 @@ from ostinato._faces.api.views import (
     PREFIX,
     Before,
     Checked,
-    Json,
     Limit,
     Page,
+    Reason,
     View,
     page_of,
+    read_json,
     shows,
 )
 
@@ -61,13 +64,6 @@ class LimitsRequest(Checked):
     """Why, for the audit."""
 
 
-class ReasonRequest(Checked):
-    """Why something is done."""
-
-    reason: Because | None = Field(default=None, examples=["maintenance"])
-    """For the audit."""
-
-
 @shows(Subscription, name="billing.mirror", kind="billing.mirror", types=["order.paid"])
 class SubscriptionView(View):
     """A subscription, and how far it is."""
@@ -83,7 +79,7 @@ class Subscriptions(View):
 class BuriedView(View):
     """An event that a subscription gave up."""
 
-    error: Json
+    error: Any
 
 
 class BuriedPage(Page[BuriedView]):
@@ -109,6 +105,49 @@ class ReplayRequest(ReasonRequest):
     """Only count them; send false to replay."""
 
 
+class DiscardRequest(ReasonRequest):
+    """Which events are given up for good."""
+
+    positions: list[Annotated[int, Field(ge=1, le=BIGGEST)]] = Field(min_length=1, max_length=1_000)
+    """As the list of buried events has them."""
+
+
+class Discarded(View):
+    """How many events were given up for good."""
+
+    count: int
+
+
+class RehearseRequest(ReasonRequest):
+    """Whether the events of an alert are emitted as a test."""
+
+    send: bool = False
+    """Also emit both events, marked as a test; else it is only measured."""
+    label: str = Field(default="test", min_length=1, max_length=100)
+    """The label of the events."""
+
+
+@shows(Reading, label="mail", value=3.0, bad=True, message="queue mail has 3 dead letters")
+class ReadingView(View):
+    """What an alert measures now for one label."""
+
+    value: Number
+
+
+class Rehearsed(View):
+    """What an alert measures now, and the events that its test emitted."""
+
+    readings: list[ReadingView]
+    event_ids: list[int]
+    """Fired, and resolved; empty unless they were to be sent."""
+
+
+class Recomputed(View):
+    """How many schedules have another next slot now."""
+
+    count: int
+
+
 class Counted(View):
     """How many were met."""
 
@@ -131,10 +170,6 @@ class Samples(View):
     items: list[SampleView]
 
 
-def _reason(body: ReasonRequest | None) -> str | None:
-    return None if body is None else body.reason
-
-
 def _rate(given: RateView | None) -> Rate | None:
     return None if given is None else Rate(given.count, given.seconds)
 
@@ -149,7 +184,7 @@ async def _queue(conn: AsyncConnection[Any], name: str) -> QueueView:
 @router.post("/queues/{name}/pause", needs=INSTALLATION, raises=(NotFound,))
 async def pause_queue(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> QueueView:
     """Pause claims from a queue, for all tenants; jobs that run go on."""
-    async with desk.transaction(_reason(body)) as conn:
+    async with desk.transaction(reason_of(body)) as conn:
         await queues.pause(conn, name)
         return await _queue(conn, name)
 
@@ -157,7 +192,7 @@ async def pause_queue(desk: AtInstallation, name: Name, body: ReasonRequest | No
 @router.post("/queues/{name}/resume", needs=INSTALLATION, raises=(NotFound,))
 async def resume_queue(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> QueueView:
     """Resume claims from a queue."""
-    async with desk.transaction(_reason(body)) as conn:
+    async with desk.transaction(reason_of(body)) as conn:
         await queues.resume(conn, name)
         return await _queue(conn, name)
 
@@ -203,7 +238,7 @@ async def rename_kind(desk: AtInstallation, name: Name, body: RekindRequest) -> 
 @router.post("/workers/{worker_id}/drain", needs=INSTALLATION, raises=(NotFound,), status_code=204)
 async def drain_worker(desk: AtInstallation, worker_id: UUID, body: ReasonRequest | None = None) -> None:
     """Ask a worker to end: it takes no new jobs, finishes those that it has, and stops."""
-    async with desk.transaction(_reason(body)) as conn:
+    async with desk.transaction(reason_of(body)) as conn:
         await workers.drain(conn, worker_id)
 
 
@@ -217,14 +252,14 @@ async def list_subscriptions(desk: AtInstallation) -> Subscriptions:
 @router.post("/subscriptions/{name}/pause", needs=INSTALLATION, raises=(NotFound,), status_code=204)
 async def pause_subscription(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> None:
     """Pause the deliveries of a subscription."""
-    async with desk.transaction(_reason(body)) as conn:
+    async with desk.transaction(reason_of(body)) as conn:
         await subscriptions.pause(conn, name)
 
 
 @router.post("/subscriptions/{name}/resume", needs=INSTALLATION, raises=(NotFound,), status_code=204)
 async def resume_subscription(desk: AtInstallation, name: Name, body: ReasonRequest | None = None) -> None:
     """Resume the deliveries of a subscription."""
-    async with desk.transaction(_reason(body)) as conn:
+    async with desk.transaction(reason_of(body)) as conn:
         await subscriptions.resume(conn, name)
 
 
@@ -240,7 +275,7 @@ async def replay_subscription(desk: AtInstallation, name: Name, body: ReplayRequ
 async def list_buried(desk: AtInstallation, name: Name, *, before: Before = None, limit: Limit = 50) -> BuriedPage:
     """Return the events that a subscription gave up, newest first."""
     async with desk.transaction() as conn:
-        rows = await subscriptions.buried(conn, name, before=before, most=limit + 1)
+        rows = await subscriptions.buried(conn, name, before=before, most=limit + 1, loads=read_json)
     return page_of(BuriedPage, rows, limit, "job_id")
 
 
@@ -250,6 +285,39 @@ async def redeliver_buried(desk: AtInstallation, name: Name, body: PositionsRequ
     async with desk.transaction(body.reason) as conn:
         count = await subscriptions.redeliver(conn, name, body.positions, preview=body.preview)
     return Counted(count=count, preview=body.preview)
+
+
+@router.post("/subscriptions/{name}/discard", needs=INSTALLATION, raises=(NotFound,))
+async def discard_buried(desk: AtInstallation, name: Name, body: DiscardRequest) -> Discarded:
+    """Give up buried events for good: their jobs are cancelled, and a key that they block goes on."""
+    async with desk.transaction(body.reason) as conn:
+        count = await subscriptions.discard(conn, name, body.positions)
+        jobs.wake_after_commit(outbox.RELAY)
+    return Discarded(count=count)
+
+
+@router.delete("/subscriptions/{name}", needs=INSTALLATION, raises=(NotFound,), status_code=204)
+async def remove_subscription(desk: AtInstallation, name: Name, reason: Reason = None) -> None:
+    """Remove a subscription, and cancel its jobs that have not begun; an app that declares it makes it anew."""
+    async with desk.transaction(reason) as conn:
+        await subscriptions.drop(conn, name)
+
+
+@router.post("/alerts/{name}/test", needs=INSTALLATION, raises=(NotFound,))
+async def rehearse_alert(desk: AtInstallation, name: Name, body: RehearseRequest | None = None) -> Rehearsed:
+    """Measure an alert now, and say what would fire; with `send`, also emit its events, to try their way to people."""
+    given = body or RehearseRequest()
+    async with desk.transaction(given.reason) as conn:
+        found = await alerts.measure(conn, name)
+        sent = await alerts.rehearse(conn, name, given.label) if given.send else []
+    return Rehearsed.of(readings=found, event_ids=sent)
+
+
+@router.post("/schedules/recompute", needs=INSTALLATION)
+async def recompute_schedules(desk: AtInstallation, body: ReasonRequest | None = None) -> Recomputed:
+    """Compute all next slots again: after the rules of zones changed, or the clock was wrong."""
+    async with desk.transaction(reason_of(body)) as conn:
+        return Recomputed(count=await fires.recompute(conn))
 
 
 @router.get("/samples/{name}", needs=INSTALLATION)

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from ostinato._core.base.errors import NotFound, UniqueConflict, WrongState
 from ostinato._core.engine import audit, jobs, steps
-from ostinato._core.web.caller import Who
 from ostinato._core.web.idempotent import IDEMPOTENT, Key
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.asking import AsTenant
 from ostinato._faces.api.job_views import Because, Instant, Retried, Text
 from ostinato._faces.api.parts import parts_of
 from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
@@ -71,7 +71,7 @@ ONE_JOB = (NotFound, *IDEMPOTENT, UniqueConflict, WrongState)
 
 
 @router.post("/jobs/{job_id:digits}/move", needs=ENGINE_WRITE, raises=ONE_JOB, response_model=Retried)
-async def move_job(caller: Who, key: Key, job_id: JobId, body: MoveRequest) -> Response:
+async def move_job(caller: AsTenant, key: Key, job_id: JobId, body: MoveRequest) -> Response:
     """Move a waiting job to another time."""
     async with key.once(caller) as once:
         if once.is_new:
@@ -81,7 +81,7 @@ async def move_job(caller: Who, key: Key, job_id: JobId, body: MoveRequest) -> R
 
 
 @router.post("/jobs/{job_id:digits}/restart", needs=ENGINE_WRITE, raises=ONE_JOB, response_model=Retried)
-async def restart_job(caller: Who, key: Key, job_id: JobId, body: RestartRequest | None = None) -> Response:
+async def restart_job(caller: AsTenant, key: Key, job_id: JobId, body: RestartRequest | None = None) -> Response:
     """Run a job again from one of its steps, or from the start."""
     given = body or RestartRequest()
     async with key.once(caller) as once:
@@ -94,7 +94,7 @@ async def restart_job(caller: Who, key: Key, job_id: JobId, body: RestartRequest
 
 
 @router.post("/jobs/{job_id:digits}/signal", needs=ENGINE_WRITE, raises=ONE_JOB, response_model=Signalled)
-async def signal_job(caller: Who, key: Key, job_id: JobId, body: SignalRequest | None = None) -> Response:
+async def signal_job(caller: AsTenant, key: Key, job_id: JobId, body: SignalRequest | None = None) -> Response:
     """End the wait of a job, as if its event had come."""
     given = body or SignalRequest()
     async with key.once(caller) as once:

@@ -66,8 +66,17 @@ def view_of(
     steps: list[dict[str, Any]] | None,
     events: list[dict[str, Any]] | None,
     trail: list[dict[str, Any]] | None,
+    *,
+    hidden: bool = False,
 ) -> JobView:
-    """Make the model from what `ostinato.show_job_as` returned, where JSON from outside is text."""
+    """Make the model from what `ostinato.show_job_as` returned, where JSON from outside is text.
+
+    `hidden`: without arguments and results, as readers see it.
+    """
+    if hidden:
+        job["args"] = None
+        for row in (job, *(attempts or ()), *(steps or ())):
+            row["result"] = None
     for row, names in (
         (job, ("args", "result", "error")),
         *((row, ("result", "error")) for row in attempts or ()),
@@ -183,6 +192,18 @@ class RetryRequest(Checked):
 
     reason: Because | None = Field(default=None, examples=["the mail server is back"])
     """Kept in the audit."""
+
+
+class ReasonRequest(Checked):
+    """Why something is done."""
+
+    reason: Because | None = Field(default=None, examples=["maintenance"])
+    """For the audit."""
+
+
+def reason_of(body: ReasonRequest | None) -> str | None:
+    """Return the reason of a request, if it has one."""
+    return None if body is None else body.reason
 
 
 class CancelRequest(Checked):

@@ -16,9 +16,10 @@ from ostinato._core.engine import audit, inspect, jobs
 from ostinato._core.engine.inspect import Search
 from ostinato._core.engine.jobs import NewJob, State
 from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES
-from ostinato._core.web.caller import Caller, Who
+from ostinato._core.web.caller import Caller
 from ostinato._core.web.idempotent import IDEMPOTENT, Key
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.asking import AsTenant, check_may_search, may_look
 from ostinato._faces.api.audit_http import Since
 from ostinato._faces.api.following import check_seen
 from ostinato._faces.api.job_views import (
@@ -69,7 +70,7 @@ router = Router(prefix=PREFIX, tags=["jobs"])
 
 @router.get("/jobs", needs=ENGINE_READ)
 async def list_jobs(
-    caller: Who,
+    caller: AsTenant,
     *,
     state: Annotated[State | None, Query(description="Where it stands.")] = None,
     queue: Name = None,
@@ -96,6 +97,7 @@ async def list_jobs(
         "args": None if args is None else object_of(args),
         "text": text,
     }
+    check_may_search(caller, args, text)
     which = cast("Search", {name: value for name, value in given.items() if value is not None})
     async with caller.reading() as conn:
         found = await inspect.search_jobs(conn, which, state=state, before=before, most=limit)
@@ -110,7 +112,7 @@ async def list_jobs(
     response_model=Enqueued,
     responses={202: {"headers": LOCATION | REPLAYED, "description": "It was added."}},
 )
-async def enqueue_job(caller: Who, request: Request, key: Key, body: EnqueueRequest) -> Response:
+async def enqueue_job(caller: AsTenant, request: Request, key: Key, body: EnqueueRequest) -> Response:
     """Add a job. Its correlation id is that of the request."""
     try:
         job = described_job(caller, parts_of(request), body)
@@ -132,7 +134,7 @@ async def enqueue_job(caller: Who, request: Request, key: Key, body: EnqueueRequ
     response_model=RedriveAnswer,
     responses={200: {"headers": REPLAYED, "description": "What was found, and done."}},
 )
-async def redrive_jobs(caller: Who, key: Key, body: RedriveRequest) -> Response:
+async def redrive_jobs(caller: AsTenant, key: Key, body: RedriveRequest) -> Response:
     """Retry dead letters, or count how many match: `preview` is true by default."""
     async with key.once(caller) as once:
         if once.is_new:
@@ -150,8 +152,11 @@ async def redrive_jobs(caller: Who, key: Key, body: RedriveRequest) -> Response:
 
 
 @router.get("/jobs/{job_id:digits}", needs=ENGINE_READ, raises=(NotFound,), response_model=JobView)
-async def show_job(caller: Who, job_id: JobId) -> Response:
-    """Return a job with its attempts, its steps, and the events and the trail of its correlation id."""
+async def show_job(caller: AsTenant, job_id: JobId) -> Response:
+    """Return a job with its attempts, its steps, and the events and the trail of its correlation id.
+
+    For a reader its arguments and all results are null.
+    """
     (found,) = await caller.call(
         "show_job_as",
         _read=True,
@@ -161,11 +166,11 @@ async def show_job(caller: Who, job_id: JobId) -> Response:
         most_events=EVENTS_SHOWN,
         most_lines=TRAIL_SHOWN,
     )
-    return Response(view_of(*found).model_dump_json(), media_type="application/json")
+    return Response(view_of(*found, hidden=not may_look(caller)).model_dump_json(), media_type="application/json")
 
 
 @router.get("/jobs/{job_id:digits}/why", needs=ENGINE_READ, raises=(NotFound,))
-async def explain_job(caller: Who, job_id: JobId) -> Why:
+async def explain_job(caller: AsTenant, job_id: JobId) -> Why:
     """Explain why a job is not running, or what became of it."""
     async with caller.reading() as conn:
         return Why.of(job_id=job_id, reasons=await inspect.why(conn, job_id, loads=read_json))
@@ -178,7 +183,7 @@ async def explain_job(caller: Who, job_id: JobId) -> Why:
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Its progress."}},
 )
-async def follow_job(caller: Who, request: Request, job_id: JobId) -> Response:
+async def follow_job(caller: AsTenant, request: Request, job_id: JobId) -> Response:
     """Follow a job: an event `progress` for each change of its state or progress, and `end` when it has ended."""
     parts = parts_of(request)
     await check_seen(parts.client, caller.tenant_id, job_id)
@@ -202,7 +207,7 @@ async def follow_job(caller: Who, request: Request, job_id: JobId) -> Response:
     response_model=Retried,
     responses={200: {"headers": REPLAYED, "description": "It runs again."}},
 )
-async def retry_job(caller: Who, key: Key, job_id: JobId, body: RetryRequest | None = None) -> Response:
+async def retry_job(caller: AsTenant, key: Key, job_id: JobId, body: RetryRequest | None = None) -> Response:
     """Run a scheduled, dead or cancelled job now."""
     async with key.once(caller) as once:
         if once.is_new:
@@ -219,7 +224,7 @@ async def retry_job(caller: Who, key: Key, job_id: JobId, body: RetryRequest | N
     response_model=Cancelled,
     responses={200: {"headers": REPLAYED, "description": "What became of it."}},
 )
-async def cancel_job(caller: Who, key: Key, job_id: JobId, body: CancelRequest | None = None) -> Response:
+async def cancel_job(caller: AsTenant, key: Key, job_id: JobId, body: CancelRequest | None = None) -> Response:
     """Cancel a job: a waiting one at once, a running one by asking its worker."""
     reason = (body or CancelRequest()).reason
     async with key.once(caller) as once:

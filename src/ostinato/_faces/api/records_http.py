@@ -9,25 +9,38 @@ from pydantic import Field
 
 from ostinato._core.base.errors import Conflict, InvalidInput, LeaseHeld, NotFound
 from ostinato._core.base.safeurl import parse_allowed
-from ostinato._core.engine import keys, leases, machines, webhook_deliveries, webhooks
+from ostinato._core.engine import keys, leases, machines, webhooks
 from ostinato._core.engine.leases import LeaseLine
 from ostinato._core.engine.machines import Past
-from ostinato._core.engine.webhook_deliveries import Attempt, Delivery
 from ostinato._core.engine.webhooks import Endpoint
 from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.desk import AtDesk, Desk
-from ostinato._faces.api.job_views import Because, Text
+from ostinato._faces.api.job_views import Because, ReasonRequest, Text, reason_of
 from ostinato._faces.api.key_rights import beyond_giving, check_revocation, check_rotation
 from ostinato._faces.api.parts import parts_of
 from ostinato._faces.api.permissions import ENGINE_ADMIN, ENGINE_READ, ENGINE_WRITE, READERS
-from ostinato._faces.api.views import BIGGEST, MAX_NAME, PREFIX, Before, Checked, Limit, Page, View, page_of, shows
+from ostinato._faces.api.views import (
+    BIGGEST,
+    MAX_NAME,
+    PREFIX,
+    Before,
+    Checked,
+    Limit,
+    Page,
+    Reason,
+    View,
+    page_of,
+    shows,
+)
 
 router = Router(prefix=PREFIX, tags=["records"])
 
 Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=["partner"])]
 KeyId = Annotated[int, Path(ge=1, le=BIGGEST, description="The id of a key.", examples=[7])]
 YEAR = 31_536_000.0
+Headers = dict[Annotated[str, Field(min_length=1, max_length=MAX_NAME)], Annotated[str, Field(max_length=8_192)]]
+Secret = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 @shows(LeaseLine, without=["tenant"], name="books", holder="host-1", token=7)
@@ -107,6 +120,14 @@ class EndpointRequest(Checked):
     description: str = Field(default="", max_length=1_000)
     ordered: bool = True
     """Whether events of a key are sent one after the other."""
+    headers: Headers = Field(default_factory=dict, max_length=50, examples=[{"Authorization": "Bearer …"}])
+    """Sent with each message; their values are shown nowhere."""
+    timeout_seconds: float = Field(default=5.0, gt=0, le=YEAR)
+    """How long an answer may take."""
+    disable_after_seconds: float = Field(default=5 * 86_400.0, gt=0, le=YEAR)
+    """An endpoint that has refused everything for so long is disabled."""
+    secret: Secret | None = Field(default=None, examples=[None])
+    """A secret of your own (`whsec_…`), to sign with; null makes one."""
     reason: Because | None = Field(default=None, examples=["a new partner"])
     """Why, for the audit."""
 
@@ -117,8 +138,19 @@ class EndpointChange(Checked):
     url: str | None = Field(default=None, min_length=1, max_length=2_000, examples=[None])
     event_types: list[Text] | None = Field(default=None, min_length=1, max_length=100)
     description: str | None = Field(default=None, max_length=1_000)
+    headers: Headers | None = Field(default=None, max_length=50, examples=[None])
+    """All of them anew; their values are shown nowhere."""
+    timeout_seconds: float | None = Field(default=None, gt=0, le=YEAR, examples=[None])
+    disable_after_seconds: float | None = Field(default=None, gt=0, le=YEAR, examples=[None])
     reason: Because | None = Field(default=None, examples=["they have moved"])
     """Why, for the audit."""
+
+
+class SecretRequest(ReasonRequest):
+    """A secret that is there already."""
+
+    secret: Secret | None = Field(default=None, examples=[None])
+    """A secret of your own (`whsec_…`); null makes one."""
 
 
 class NewSecret(View):
@@ -126,24 +158,6 @@ class NewSecret(View):
 
     secret: str = Field(examples=["whsec_…"])
     """Its text, which nothing shows again."""
-
-
-@shows(Delivery)
-class DeliveryView(View):
-    """One event for one endpoint."""
-
-
-class DeliveryPage(Page[DeliveryView]):
-    """Deliveries, newest first."""
-
-
-@shows(Attempt)
-class SendView(View):
-    """One attempt at a delivery."""
-
-
-class SendPage(Page[SendView]):
-    """Attempts at deliveries, newest first."""
 
 
 class Count(View):
@@ -167,9 +181,10 @@ async def release_lease(
     name: Name,
     *,
     force: Annotated[bool, Query(description="Also while it is held: its holder is refused from then on.")] = False,
+    body: ReasonRequest | None = None,
 ) -> Count:
     """Release a lease whose holder is gone."""
-    async with desk.transaction() as conn:
+    async with desk.transaction(reason_of(body)) as conn:
         return Count(count=int(await leases.force_release(conn, name, tenant=desk.tenant_id, force=force)))
 
 
@@ -229,9 +244,9 @@ async def rotate_key(caller: Who, desk: AtDesk, key_id: KeyId, body: RotateReque
 
 
 @router.post("/keys/{key_id:digits}/revoke", needs=ENGINE_ADMIN, raises=(NotFound,))
-async def revoke_key(desk: AtDesk, key_id: KeyId) -> KeyView:
+async def revoke_key(desk: AtDesk, key_id: KeyId, body: ReasonRequest | None = None) -> KeyView:
     """End a key, and the sessions that it opened; those of the installation's operators are not the tenant's to end."""
-    async with desk.transaction() as conn:
+    async with desk.transaction(reason_of(body)) as conn:
         await check_revocation(conn, key_id, desk.tenant_id)
         return KeyView.model_validate(await keys.revoke(conn, key_id, tenant_id=desk.tenant_id))
 
@@ -271,63 +286,40 @@ async def show_endpoint(desk: AtDesk, name: Name) -> EndpointView:
 
 
 @router.post("/webhooks/{name}/pause", needs=ENGINE_WRITE, raises=(NotFound,))
-async def pause_endpoint(desk: AtDesk, name: Name) -> EndpointView:
+async def pause_endpoint(desk: AtDesk, name: Name, body: ReasonRequest | None = None) -> EndpointView:
     """Pause an endpoint: nothing more is sent there until it is resumed."""
-    async with desk.transaction() as conn:
+    async with desk.transaction(reason_of(body)) as conn:
         await webhooks.pause(conn, name, tenant_id=desk.tenant_id)
         return await _shown(desk, conn, name)
 
 
 @router.post("/webhooks/{name}/resume", needs=ENGINE_WRITE, raises=(NotFound,))
-async def resume_endpoint(desk: AtDesk, name: Name) -> EndpointView:
+async def resume_endpoint(desk: AtDesk, name: Name, body: ReasonRequest | None = None) -> EndpointView:
     """Resume an endpoint."""
-    async with desk.transaction() as conn:
+    async with desk.transaction(reason_of(body)) as conn:
         await webhooks.resume(conn, name, tenant_id=desk.tenant_id)
         return await _shown(desk, conn, name)
 
 
 @router.post("/webhooks/{name}/rotate", needs=ENGINE_WRITE, raises=(NotFound,), status_code=201)
 async def rotate_secret(
-    desk: AtDesk, name: Name, *, overlap_seconds: Annotated[float, Query(ge=0, le=YEAR)] = 86_400.0
+    desk: AtDesk,
+    name: Name,
+    *,
+    overlap_seconds: Annotated[float, Query(ge=0, le=YEAR)] = 86_400.0,
+    body: SecretRequest | None = None,
 ) -> NewSecret:
     """Rotate the secret of an endpoint; the old one signs beside it for a day, unless said otherwise."""
-    async with desk.transaction() as conn:
-        made = await webhooks.rotate(conn, name, overlap_seconds=overlap_seconds, tenant_id=desk.tenant_id)
+    own = None if body is None else body.secret
+    async with desk.transaction(reason_of(body)) as conn:
+        made = await webhooks.rotate(conn, name, overlap_seconds=overlap_seconds, tenant_id=desk.tenant_id, secret=own)
     return NewSecret(secret=made)
 
 
-@router.post("/webhooks/{name}/redeliver", needs=ENGINE_WRITE, raises=(NotFound,))
-async def redeliver(desk: AtDesk, name: Name) -> Count:
-    """Deliver again what an endpoint gave up."""
-    async with desk.transaction() as conn:
-        found = await webhook_deliveries.find(conn, name, tenant_id=desk.tenant_id)
-        return Count(count=await webhook_deliveries.redeliver(conn, name, found, tenant_id=desk.tenant_id))
-
-
-@router.get("/webhooks/{name}/deliveries", needs=ENGINE_READ, raises=(NotFound,))
-async def list_deliveries(desk: AtDesk, name: Name, *, before: Before = None, limit: Limit = 50) -> DeliveryPage:
-    """Return the deliveries of an endpoint, newest first."""
-    async with desk.transaction() as conn:
-        rows = await webhook_deliveries.list_deliveries(
-            conn, name, tenant_id=desk.tenant_id, before=before, most=limit + 1
-        )
-    return page_of(DeliveryPage, rows, limit, "delivery_id")
-
-
-@router.get("/webhooks/{name}/attempts", needs=ENGINE_READ, raises=(NotFound,))
-async def list_attempts(desk: AtDesk, name: Name, *, before: Before = None, limit: Limit = 50) -> SendPage:
-    """Return the attempts at deliveries of an endpoint, newest first, with the answers."""
-    async with desk.transaction() as conn:
-        rows = await webhook_deliveries.list_attempts(
-            conn, name, tenant_id=desk.tenant_id, before=before, most=limit + 1
-        )
-    return page_of(SendPage, rows, limit, "attempt_id")
-
-
 @router.delete("/webhooks/{name}", needs=ENGINE_WRITE, raises=(NotFound,), status_code=204)
-async def remove_endpoint(desk: AtDesk, name: Name) -> None:
+async def remove_endpoint(desk: AtDesk, name: Name, reason: Reason = None) -> None:
     """Remove an endpoint."""
-    async with desk.transaction() as conn:
+    async with desk.transaction(reason) as conn:
         await webhooks.remove_endpoint(conn, name, tenant_id=desk.tenant_id)
 
 

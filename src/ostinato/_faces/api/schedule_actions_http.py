@@ -1,24 +1,26 @@
 """`/api/v1/engine/schedules/…` makes, changes, pauses, runs and catches up the tenant's schedules."""
 
+from collections.abc import Callable
 from dataclasses import asdict
-from datetime import timedelta
-from typing import Annotated, Any
+from datetime import datetime, time, timedelta
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Path, Response
 from pydantic import Field
 
-from ostinato._core.base.errors import NotFound
+from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.engine import audit, fires, schedules
 from ostinato._core.engine.fires import CaughtUp
-from ostinato._core.engine.schedules import CatchUp, Gap, Overlap, Schedule
-from ostinato._core.web.caller import Who
+from ostinato._core.engine.schedules import CatchUp, Gap, Overlap, Schedule, Weekday
 from ostinato._core.web.idempotent import IDEMPOTENT, Key
 from ostinato._core.web.routes import Router
-from ostinato._faces.api.job_views import Because, Enqueued, Instant, Text
+from ostinato._faces.api.asking import AsTenant
+from ostinato._faces.api.job_views import Because, Enqueued, Instant, Priority, ReasonRequest, Text, reason_of
 from ostinato._faces.api.permissions import ENGINE_READ, ENGINE_WRITE
 from ostinato._faces.api.schedules_http import NAME, NextFireView, ScheduleItem
-from ostinato._faces.api.views import KIND, MAX_NAME, PREFIX, Checked, LocalTime, View, shows
+from ostinato._faces.api.views import KIND, MAX_NAME, PREFIX, Checked, LocalTime, Reason, View, shows
 
+T = TypeVar("T")
 SLOTS = 10
 YEAR = 31_536_000.0
 
@@ -49,8 +51,18 @@ class PreviewRequest(Rule):
 
 
 class ScheduleRequest(Rule):
-    """A schedule, whole; fields that are left out have their defaults."""
+    """A schedule, whole, with one of `cron`, `at_time` and `at`; fields that are left out have their defaults."""
 
+    cron: Cron | None = Field(default=None, examples=["30 8 * * MON-FRI"])  # type: ignore[assignment]  # or another
+    """Minute, hour, day of the month, month and day of the week."""
+    at_time: Text | None = Field(default=None, examples=[None])
+    """Daily at this local time: 14:30."""
+    weekdays: list[Weekday] | None = Field(default=None, min_length=1, max_length=7, examples=[None])
+    """With `at_time`: only on these days."""
+    at: Text | None = Field(default=None, examples=[None])
+    """Once: a local time in `zone` (2026-03-29T02:30), or an instant with a zone of its own."""
+    priority: Priority | None = Field(default=None, examples=[None])
+    """Of its jobs; null is that of the kind."""
     kind: Text = Field(examples=[KIND])
     args: dict[str, Any] = Field(default_factory=dict, examples=[{"group_id": 7}])
     queue: Text | None = Field(default=None, examples=[None])
@@ -102,7 +114,7 @@ class CaughtUpSlots(View):
 
 
 @router.post("/schedules/preview", needs=ENGINE_READ)
-async def preview_schedule(caller: Who, body: PreviewRequest) -> Slots:
+async def preview_schedule(caller: AsTenant, body: PreviewRequest) -> Slots:
     """Return the next ten slots of a rule, with what is special on days when clocks are moved."""
     rule = Schedule("preview", "preview", cron=body.cron, zone=body.zone, gap=body.gap, overlap=body.overlap)
     async with caller.transaction() as conn:
@@ -110,18 +122,22 @@ async def preview_schedule(caller: Who, body: PreviewRequest) -> Slots:
 
 
 @router.put("/schedules/{name:path}", needs=ENGINE_WRITE)
-async def set_schedule(caller: Who, name: Name, body: ScheduleRequest) -> ScheduleItem:
+async def set_schedule(caller: AsTenant, name: Name, body: ScheduleRequest) -> ScheduleItem:
     """Make a schedule, or change the one with that name; tenants use open kinds."""
     made = Schedule(
         name,
         body.kind,
         body.args,
         cron=body.cron,
+        at_time=_read(time.fromisoformat, body.at_time, "at_time", "14:30"),
+        weekdays=body.weekdays,
+        at=_read(datetime.fromisoformat, body.at, "at", "2026-03-29T02:30"),
         zone=body.zone,
         gap=body.gap,
         overlap=body.overlap,
         key=body.key,
         queue=body.queue,
+        priority=body.priority,
         tenant_id=caller.tenant_id,
         catch_up=body.catch_up,
         grace=timedelta(seconds=body.grace_seconds),
@@ -136,7 +152,7 @@ async def set_schedule(caller: Who, name: Name, body: ScheduleRequest) -> Schedu
 
 
 @router.post("/schedules/{name:path}/move", needs=ENGINE_WRITE, raises=(NotFound,))
-async def move_schedule(caller: Who, name: Name, body: Rule) -> ScheduleItem:
+async def move_schedule(caller: AsTenant, name: Name, body: Rule) -> ScheduleItem:
     """Change the rule of a schedule, and leave all else as it is."""
     rule = body.model_dump()
     async with caller.transaction() as conn:
@@ -145,32 +161,35 @@ async def move_schedule(caller: Who, name: Name, body: Rule) -> ScheduleItem:
 
 
 @router.post("/schedules/{name:path}/pause", needs=ENGINE_WRITE, raises=(NotFound,))
-async def pause_schedule(caller: Who, name: Name) -> ScheduleItem:
+async def pause_schedule(caller: AsTenant, name: Name, body: ReasonRequest | None = None) -> ScheduleItem:
     """Pause a schedule until it is resumed."""
     async with caller.transaction() as conn:
+        await audit.act_as(conn, reason=reason_of(body))
         await schedules.pause(conn, name, tenant_id=caller.tenant_id)
         return await _item(conn, caller, name)
 
 
 @router.post("/schedules/{name:path}/resume", needs=ENGINE_WRITE, raises=(NotFound,))
-async def resume_schedule(caller: Who, name: Name) -> ScheduleItem:
+async def resume_schedule(caller: AsTenant, name: Name, body: ReasonRequest | None = None) -> ScheduleItem:
     """Resume a schedule, from its first slot after now."""
     async with caller.transaction() as conn:
+        await audit.act_as(conn, reason=reason_of(body))
         await schedules.resume(conn, name, tenant_id=caller.tenant_id)
         return await _item(conn, caller, name)
 
 
 @router.post("/schedules/{name:path}/run", needs=ENGINE_WRITE, raises=(NotFound, *IDEMPOTENT), response_model=Enqueued)
-async def run_schedule(caller: Who, key: Key, name: Name) -> Response:
+async def run_schedule(caller: AsTenant, key: Key, name: Name, body: ReasonRequest | None = None) -> Response:
     """Fire a schedule now, beside its slots, paused or not."""
     async with key.once(caller) as once:
         if once.is_new:
+            await audit.act_as(once.conn, reason=reason_of(body))
             once.reply(200, Enqueued(job_id=await fires.run_now(once.conn, name, tenant_id=caller.tenant_id)))
     return once.response()
 
 
 @router.post("/schedules/{name:path}/catch-up", needs=ENGINE_WRITE, raises=(NotFound,))
-async def catch_up_schedule(caller: Who, name: Name, body: CatchUpRequest) -> CaughtUpSlots:
+async def catch_up_schedule(caller: AsTenant, name: Name, body: CatchUpRequest) -> CaughtUpSlots:
     """List the slots that did not fire, or fire them: `preview` is true by default. Safe to repeat."""
     async with caller.transaction() as conn:
         await audit.act_as(conn, reason=body.reason)
@@ -181,11 +200,20 @@ async def catch_up_schedule(caller: Who, name: Name, body: CatchUpRequest) -> Ca
 
 
 @router.delete("/schedules/{name:path}", needs=ENGINE_WRITE, raises=(NotFound,), status_code=204)
-async def delete_schedule(caller: Who, name: Name) -> None:
+async def delete_schedule(caller: AsTenant, name: Name, reason: Reason = None) -> None:
     """Remove a schedule; its jobs and fires stay."""
     async with caller.transaction() as conn:
+        await audit.act_as(conn, reason=reason)
         await schedules.delete(conn, name, tenant_id=caller.tenant_id)
 
 
-async def _item(conn: Any, caller: Who, name: str) -> ScheduleItem:  # noqa: ANN401 - a connection
+def _read(parse: Callable[[str], T], text: str | None, field: str, example: str) -> T | None:
+    """Parse a local time of a request."""
+    try:
+        return None if text is None else parse(text)
+    except ValueError:
+        raise InvalidInput(f"{field} cannot be read: {text!r}", hint=f"Write it as {example}.") from None
+
+
+async def _item(conn: Any, caller: AsTenant, name: str) -> ScheduleItem:  # noqa: ANN401 - a connection
     return ScheduleItem.of(**asdict(await schedules.show(conn, name, tenant_id=caller.tenant_id)))

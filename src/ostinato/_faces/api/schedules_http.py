@@ -10,8 +10,8 @@ from ostinato._core.base.errors import NotFound
 from ostinato._core.engine import fires, schedules
 from ostinato._core.engine.fires import Fire, NextFire
 from ostinato._core.engine.schedules import ScheduleDetails, ScheduleSummary
-from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
+from ostinato._faces.api.asking import AsTenant, may_look
 from ostinato._faces.api.permissions import ENGINE_READ
 from ostinato._faces.api.views import MAX_NAME, PREFIX, JsonObject, Limit, LocalTime, Name, View, shows
 
@@ -55,7 +55,8 @@ class FireView(View):
 class ScheduleView(View):
     """Everything about one schedule."""
 
-    args: JsonObject = Field(examples=[{"group_id": 7}])
+    args: JsonObject | None = Field(examples=[{"group_id": 7}])
+    """Null for a reader."""
     slot_local: LocalTime | None
     next_fires: list[NextFireView]
     """The next five."""
@@ -65,7 +66,7 @@ class ScheduleView(View):
 
 @router.get("/schedules", needs=ENGINE_READ)
 async def list_schedules(
-    caller: Who,
+    caller: AsTenant,
     *,
     kind: Name = None,
     key: Name = None,
@@ -83,11 +84,12 @@ async def list_schedules(
 
 @router.get("/schedules/{name:path}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_schedule(
-    caller: Who, name: Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=[NAME])]
+    caller: AsTenant, name: Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=[NAME])]
 ) -> ScheduleView:
     """Return a schedule with its next fires and its last ones."""
     async with caller.reading() as conn:
         found = await schedules.show(conn, name, tenant_id=caller.tenant_id)
         coming = await fires.next_fires(conn, name, NEXT_FIRES, tenant_id=caller.tenant_id)
         past = await fires.list_fires(conn, name, tenant_id=caller.tenant_id, most=LAST_FIRES)
-    return ScheduleView.of(**asdict(found), next_fires=coming, fires=past)
+    shown = asdict(found) if may_look(caller) else asdict(found) | {"args": None}
+    return ScheduleView.of(**shown, next_fires=coming, fires=past)

@@ -147,6 +147,9 @@ def page_of(page: type[P], rows: Sequence[object], limit: int, key: str = "id") 
 
 Limit = Annotated[int, Query(ge=1, le=MOST_LISTED, description="How many at the most.", examples=[50])]
 Before = Annotated[int | None, Query(ge=1, le=BIGGEST, description="The `next` of the page before.", examples=[None])]
+Reason = Annotated[
+    str | None, Query(min_length=1, max_length=1_000, description="Why, for the audit.", examples=[None])
+]
 Name = Annotated[str | None, Query(min_length=1, max_length=MAX_NAME, examples=[None])]
 JobId = Annotated[int, Path(ge=1, le=BIGGEST, description="The id of a job.", examples=[3190000000042])]
 

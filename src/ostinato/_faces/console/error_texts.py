@@ -99,7 +99,7 @@ def _part(fault: FieldError) -> str:
 def tell(words: Language, error: OstinatoError) -> Told:
     """Return what is said about an error."""
     if words.code == "en":
-        return Told(f"{error.message[:1].upper()}{error.message[1:]}.", error.hint or "", "")
+        return Told(f"{error.message[:1].upper()}{error.message[1:].rstrip('.')}.", error.hint or "", "")
     what, remedy = TEXTS.get(type(error).code, ANY)
-    said = f"{error.message} {error.hint or ''}".strip()
+    said = f"{error.message.rstrip('.')}. {error.hint or ''}".strip()
     return Told(words.gettext(what), words.gettext(remedy), said)

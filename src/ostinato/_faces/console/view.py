@@ -188,8 +188,9 @@ class View:
         Each verb in it has to be given the tenant that the viewer may act for.
         """
         assert self.visit is not None  # noqa: S101 - only pages for signed-in people ask
+        session = self.visit.session
         async with self.site.staff.transaction() as conn:
-            await audit.act_as(conn, self.visit.session.subject, reason=self.reason)
+            await audit.act_as(conn, reason=self.reason, user_id=session.subject, key_id=session.key_id)
             yield conn
 
     @property

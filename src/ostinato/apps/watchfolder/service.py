@@ -74,7 +74,7 @@ def page_after(after: str | None) -> tuple[datetime | None, str]:
     try:
         return datetime.fromisoformat(moment), key
     except ValueError:
-        raise InvalidInput(f"{after!r} is not the `next` of a page.", hint="Take it from the page before.") from None
+        raise InvalidInput(f"{after!r} is not the `next` of a page", hint="Take it from the page before.") from None
 
 
 async def find_folder(conn: Connection, tenant_id: str, name: str) -> dict[str, Any]:

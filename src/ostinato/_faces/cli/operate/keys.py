@@ -14,6 +14,10 @@ from ostinato._faces.cli.frame.listing import Columns, paged
 from ostinato._faces.cli.frame.options import OfTenant, argument, flag, option
 from ostinato._faces.cli.frame.verbs import commands
 
+ROLES = (
+    "What it may do; several. reader: look, without arguments, results and payloads; ops: see them and act; admin: also"
+    " keys and sessions; installation: beside one of these, for all tenants. Applications have their own: docs/keys.md."
+)
 KeyName = Annotated[str, argument("KEY", "Its id: 7 or ost_7, as `keys list` shows it.")]
 
 COLOURS = {"active": "green", "expired": "yellow", "revoked": "red"}
@@ -51,7 +55,7 @@ def create(
     *,
     tenant: Annotated[str, option("TENANT", "Whose rows it opens.")],
     subject: Annotated[str, option("TEXT", "Who has it: a person or a program.")],
-    role: Annotated[list[str], option("ROLE", "What it may do: ops, admin, …; several.")],
+    role: Annotated[list[str], option("ROLE", ROLES)],
     name: Annotated[str | None, option("TEXT", "What it is for.")] = None,
     expires: Annotated[str | None, option("TIME", "How long it works: 90d, 12h. Else until it is revoked.")] = None,
 ) -> None:

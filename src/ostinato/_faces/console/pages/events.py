@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from fastapi import Query, Response
 
-from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.engine import outbox, subscriptions
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.names import segment
@@ -66,7 +66,7 @@ async def show_subscription(view: Looking, name: str, *, before: Before = None) 
         found = next((each for each in await subscriptions.list_subscriptions(conn) if each.name == name), None)
         buried = await subscriptions.buried(conn, name, before=before, most=PAGE + 1)
     if found is None:
-        raise InvalidInput(f"there is no subscription {name[:100]!r}", hint="The page Events lists them.")
+        raise NotFound(f"there is no subscription {name[:100]!r}", hint="The page Events lists them.")
     older = buried[PAGE - 1].job_id if len(buried) > PAGE else None
     return view.page(
         "subscription.html",

@@ -6,7 +6,8 @@
 -- a count. A test lists the verbs: a new one is recorded, or said not to be an operator's.
 --
 -- Who acts is, in this order:
---   user      app.current_user_id, which the API sets with the key's id (enter_tenant)
+--   user      app.current_user_id, which the API and the console set with the key's id (enter_tenant, and act_as where
+--             they act with the rights of their process)
 --   operator  app.actor, which the command line sets: user@host, or what --as says (act_as)
 --   login     the role that is logged in, for people in psql and programs that say nothing
 -- `login` and the time are the server's in each case, and nobody can choose them. What a handler or the engine itself
@@ -14,10 +15,16 @@
 -- nothing, and what a handler did is in the trail of its job. A role that may write the tables
 -- (ostinato_worker) can bypass the verbs: who may log in as it is outside of what the audit proves.
 
--- Says who acts in the rest of the transaction, and why; null leaves what is there.
-create function ostinato.act_as(actor text default null, reason text default null) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Says who acts in the rest of the transaction, and why; null leaves what is there. `actor` is an operator of the
+-- command line, `user_id` a caller of the API, with the id of the key that it used, if it used one.
+create function ostinato.act_as(
+    actor text default null, reason text default null, user_id text default null, key_id bigint default null
+) returns void language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
+    if user_id is not null then
+        perform ostinato_internal.check_name('user_id', user_id), set_config('app.current_user_id', user_id, true),
+                set_config('app.key_id', coalesce(key_id::text, ''), true);
+    end if;
     if actor is not null then
         perform ostinato_internal.check_name('actor', actor), set_config('app.actor', actor, true);
     end if;

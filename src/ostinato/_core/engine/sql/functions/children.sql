@@ -232,7 +232,7 @@ end
 $$;
 
 -- Returns the groups of a job with their counts, exact to the last commit, at the price of groups and not of
--- children.
+-- children. A group whose children have all ended is closed, whether or not a join or a cancel has written it so.
 create function ostinato.job_groups(job_id bigint)
 returns table (
     group_id bigint, "position" integer, kind text, total integer, done integer, failed integer, cancelled integer,
@@ -244,7 +244,10 @@ begin
     perform ostinato_internal.check_job(job_groups.job_id);
     return query
     select g.id, g.position, (select j.kind from job j where j.group_id = g.id order by j.id limit 1),
-           g.total, g.done + t.done, g.failed + t.failed, g.cancelled + t.cancelled, g.state, g.on_failure,
+           g.total, g.done + t.done, g.failed + t.failed, g.cancelled + t.cancelled,
+           case when g.total > 0 and g.done + g.failed + g.cancelled + t.done + t.failed + t.cancelled >= g.total
+                then 'closed' else g.state end,
+           g.on_failure,
            exists (select from job_wait w where w.job_id = g.parent_id and w.position = g.join_step)
     from job_group g cross join lateral (
         select coalesce(sum(t.done), 0)::integer as done, coalesce(sum(t.failed), 0)::integer as failed,

@@ -399,3 +399,30 @@ begin
     return v_count;
 end
 $$;
+
+-- Returns the keys of requests that are kept, by tenant, scope and key: those after the last one of the page before. Of a
+-- request there are only hashes, and its answer is for those who ask again. A tenant sees its own.
+create function ostinato.list_idempotency(
+    of_scope text default null, prefix text default '', tenant_id text default null, after_tenant text default '',
+    after_scope text default '', after_key text default '', most integer default 50
+) returns table (
+    tenant text, scope text, key text, state text, fingerprint text, attempt integer, holder text,
+    started_at timestamptz, until timestamptz, finished_at timestamptz, expires_at timestamptz, resource text
+) language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
+#variable_conflict use_column
+declare
+    v_most   constant integer := ostinato_internal.page_size(most);
+    v_tenant constant text := ostinato_internal.tenant_filter(list_idempotency.tenant_id);
+begin
+    return query
+    select i.tenant_id, i.scope, i.key, i.state, i.fingerprint, i.attempt, i.holder, i.started_at,
+           case when i.state = 'in_flight' then i.renewed_at + make_interval(secs => i.lease_seconds) end,
+           i.finished_at, i.expires_at, i.resource
+    from idempotency i
+    where (v_tenant is null or i.tenant_id = v_tenant)
+      and (i.tenant_id, i.scope, i.key) > (coalesce(v_tenant, after_tenant), after_scope, after_key)
+      and (of_scope is null or i.scope = of_scope) and starts_with(i.key, prefix)
+    order by i.tenant_id, i.scope, i.key limit v_most;
+end
+$$;

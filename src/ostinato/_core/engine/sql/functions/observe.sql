@@ -2,17 +2,32 @@
 -- writes) they export themselves; here is what only the database knows. The names are those of base/metrics.py, without
 -- their prefix, and each figure has one label at the most.
 
--- Returns the figures of this moment. Counts stop at the caps of list_queues and engine_stats.
+-- Returns the figures of this moment. Counts stop at the caps of list_queues and engine_stats; what is a minute, and the
+-- start latency, comes from the sums that workers wrote for the last five minutes (series.sql).
 create function ostinato.observe() returns table (name text, label text, value double precision) language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
+declare
+    v_since constant timestamptz := date_bin('1 minute', ostinato.now(), 'epoch') - interval '5 minutes';
+    v_minutes constant double precision := extract(epoch from ostinato.now() - v_since) / 60;
 begin
     return query
-    select f.name, q.name, f.value from ostinato.list_queues() q cross join lateral (values
+    with q as materialized (select * from ostinato.list_queues())
+    select f.name, q.name, f.value from q cross join lateral (values
         ('queue_ready_jobs', q.ready::double precision), ('queue_scheduled_jobs', q.scheduled),
         ('queue_running_jobs', q.running), ('queue_dead_letters', q.dead),
         ('queue_oldest_ready_seconds', coalesce(q.oldest_wait, 0)), ('queue_workers', q.workers),
-        ('queue_paused', q.paused::integer)) f (name, value);
+        ('queue_paused', q.paused::integer)) f (name, value)
+    union all
+    -- A queue in which nothing happened has a rate, 0, and no latency.
+    select f.name, coalesce(q.name, r.queue), f.value
+    from q full join ostinato.queue_rates(v_since) r on r.queue = q.name cross join lateral (values
+        ('queue_started_per_minute', coalesce(r.first, 0) / v_minutes),
+        ('queue_done_per_minute', coalesce(r.done, 0) / v_minutes),
+        ('queue_failed_per_minute', coalesce(r.failed, 0) / v_minutes),
+        ('queue_start_latency_p50_seconds', r.p50), ('queue_start_latency_p95_seconds', r.p95),
+        ('queue_start_latency_p99_seconds', r.p99)) f (name, value)
+    where f.value is not null;
     return query
     select f.name, '', f.value from ostinato.engine_stats() s cross join lateral (values
         ('workers', s.workers::double precision), ('expired_workers', s.expired_workers),

@@ -126,10 +126,10 @@ $$;
 -- Returns what each queue did between two moments, by its own sums; for the installation only.
 create function ostinato.queue_rates(since timestamptz, until timestamptz default null)
 returns table (queue text, first bigint, done bigint, failed bigint, dead bigint, p50 double precision,
-               p99 double precision)
+               p95 double precision, p99 double precision)
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select g.queue, g.first, g.done, g.failed, g.dead, ostinato_internal.latency_at(g.latency, 0.5),
-           ostinato_internal.latency_at(g.latency, 0.99)
+           ostinato_internal.latency_at(g.latency, 0.95), ostinato_internal.latency_at(g.latency, 0.99)
     from (
         select s.queue, sum(s.first)::bigint, sum(s.done)::bigint, sum(s.failed)::bigint, sum(s.dead)::bigint,
                ostinato_internal.sum_counts(array_agg(s.latency))
