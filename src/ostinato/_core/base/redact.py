@@ -106,6 +106,11 @@ def redact_value(name: str, value: object) -> object:
     return value
 
 
+def is_secret_name(name: str) -> bool:
+    """Return whether what has this name is a secret, whatever it says."""
+    return _SECRET_NAME.search(name.replace("-", "_")) is not None
+
+
 @lru_cache(maxsize=1024)  # nearly all names are those of our own lines
 def _is_private(name: str) -> bool:
     return bool(_SECRET_NAME.search(name) or _PERSONAL_NAME.fullmatch(name))

@@ -188,8 +188,8 @@ end
 $$;
 
 -- INPI's token, sealed: `token`, if one is stored that lives and is not the one that the caller found useless (it does
--- not open, or INPI refuses what is in it); else `login`, if the caller is to log in; `wait`, if another one does just now; `limited` after five logins within 30 seconds: a sixth would be answered
--- with a ban of ten minutes.
+-- not open, or INPI refuses what is in it); else `login`, if the caller is to log in; `wait`, if another one does just
+-- now; `limited` after five logins within 30 seconds: a sixth would be answered with a ban of ten minutes.
 create function enrichment.ask_token(refused text default null, out verdict text, out token text) language plpgsql
 set search_path = enrichment, pg_catalog, pg_temp as $$
 declare
