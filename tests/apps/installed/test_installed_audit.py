@@ -12,7 +12,7 @@ EVERYDAY = {
     *("agent", "clerk", "member", "capture", "capture_store"),
     *("agency_user", "client_user", "consultant", "tenant_admin", "system"),
 }
-"""Roles of the people and programs that an application is for: what they may do is its daily work, not an operator's."""
+"""Roles of the people and programs that an application is for: what they may do is its daily work."""
 GRANTS = f"{OUTBOUND}/grants"
 ELSEWHERE = {
     ("POST", f"{OUTBOUND}/senders/{{sender_id}}/prove"): "asks others first: tests/apps/outbound/test_senders.py"
@@ -53,7 +53,10 @@ ACTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("POST", "/v1/enrichment/rerun", {"json": {}}, "rerun companies"),
     ("POST", "/v1/requests/{request_id}:refresh-company", {}, "refresh company"),
 ]
-ENTRIES = "select verb || ' ' || noun, actor, key_id, e::text from ostinato_data.audit_entry e where tenant_id = %s order by id"
+ENTRIES = (
+    "select verb || ' ' || noun, actor, key_id, e::text from ostinato_data.audit_entry e "
+    "where tenant_id = %s order by id"
+)
 
 
 def operators_routes(api: Api) -> set[tuple[str, str]]:

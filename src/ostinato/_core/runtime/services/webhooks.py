@@ -316,4 +316,4 @@ def _shown(answer: "Answer", hidden: tuple[str, ...]) -> str | None:
         if value:
             text = text.replace(value, MASK)
     clean = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return storable(redact(clean))[:ANSWER_LENGTH] or None
+    return storable(redact(clean, ANSWER_LENGTH)) or None
