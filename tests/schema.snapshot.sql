@@ -351,15 +351,15 @@ CREATE FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers json DEFAULT NULL::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision) RETURNS void
+CREATE FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers json DEFAULT NULL::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision, header_values text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision) RETURNS void
+ALTER FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision, header_values text DEFAULT NULL::text) RETURNS void
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_open_kind(kind text, queue text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -443,15 +443,15 @@ CREATE FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text, header_values text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers jsonb DEFAULT '{}'::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text) RETURNS bigint
+ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers jsonb DEFAULT '{}'::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text, header_values text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.dead_letter_groups(most integer DEFAULT 1000) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2038,6 +2038,10 @@ CREATE FUNCTION ostinato_internal.check_events(types text[], payloads text[], or
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_header_values(headers json, header_values text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_header_values(headers json, header_values text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_here(tenant_ids text[]) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2193,6 +2197,7 @@ CREATE TABLE ostinato_data.webhook_endpoint (
     changed_at timestamp with time zone NOT NULL,
     failing_since timestamp with time zone,
     from_position bigint NOT NULL,
+    header_values text,
     CONSTRAINT webhook_endpoint_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
 );
 ALTER TABLE ONLY ostinato_data.webhook_endpoint FORCE ROW LEVEL SECURITY;
@@ -3675,6 +3680,10 @@ CREATE FUNCTION ostinato_internal.refuse_hash() RETURNS void
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_hash() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_header_values() RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_header_values() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -4293,6 +4302,10 @@ CREATE FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) RETURNS ost
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) RETURNS json
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.webhook_retry() RETURNS json
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -5837,12 +5850,12 @@ GRANT ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[],
 REVOKE ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_tenant;
@@ -5888,12 +5901,12 @@ GRANT ALL ON FUNCTION ostinato.count_states(machine text, most integer, sample i
 REVOKE ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.dead_letter_groups(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_tenant;
@@ -6720,6 +6733,9 @@ GRANT ALL ON FUNCTION ostinato_internal.check_args(kind text, args text) TO osti
 REVOKE ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_header_values(headers json, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_header_values(headers json, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_header_values(headers json, header_values text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) TO ostinato_tenant;
@@ -7585,6 +7601,9 @@ GRANT ALL ON FUNCTION ostinato_internal.refuse_event(type text, field text, valu
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_hash() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_hash() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_hash() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_header_values() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_header_values() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_header_values() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_tenant;
@@ -7915,6 +7934,9 @@ GRANT ALL ON FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer,
 REVOKE ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.webhook_retry() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_tenant;

@@ -46,12 +46,12 @@ class Shell:
     def __init__(self, env: dict[str, str]) -> None:
         self.env = env
 
-    def run(self, *args: str, code: int = 0, env: dict[str, str] | None = None) -> Result:
+    def run(self, *args: str, code: int = 0, env: dict[str, str] | None = None, stdin: str | None = None) -> Result:
         """Run a command, which must end with this exit code."""
         # --config names its file in the environment, for processes that a command starts: with a
         # value of ours here, the runner takes that back after the command.
         given = {CONFIG: None} | self.env | (env or {})
-        result = CliRunner().invoke(app, list(args), env=given)
+        result = CliRunner().invoke(app, list(args), env=given, input=stdin)
         assert result.exit_code == code, f"{args}: {result.stdout}\n{result.stderr}"
         return result
 

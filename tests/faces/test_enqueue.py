@@ -1,10 +1,13 @@
 """`ostinato enqueue`."""
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ostinato._core.base.vault import is_sealed
+from ostinato._core.runtime.testing import KEY
 from tests.faces.conftest import Place, Shell
 from tests.opened import OPEN, opened
 
@@ -57,6 +60,58 @@ def test_numbers_keep_their_digits(shell: Shell) -> None:
     job_id = shell("enqueue", "a.b", f"n={number}", "--quiet").strip()
 
     assert f'"args": {{"n": {number}}}' in shell("jobs", "show", job_id, "--json")
+
+
+def test_arguments_come_from_a_file_or_stdin(shell: Shell) -> None:
+    Path("args.json").write_text('{"n": 7}\n', encoding="utf-8")
+
+    of_file = shell("enqueue", "a.b", "--args-file", "args.json", "--quiet").strip()
+    of_stdin = shell.run("enqueue", "a.b", "--args-file", "-", "--quiet", stdin='{"n": 8}').stdout.strip()
+
+    assert [job(shell, each)["args"] for each in (of_file, of_stdin)] == [{"n": 7}, {"n": 8}]
+    assert "both given" in shell.fails("enqueue", "a.b", "n=7", "--args-file", "args.json")
+    assert "cannot read nowhere.json: No such file" in shell.fails("enqueue", "a.b", "--args-file", "nowhere.json")
+    for bad in ("hunter2", "[7]", '{"token": hunter2}', ""):
+        said = shell.run("enqueue", "a.b", "--args-file", "-", stdin=bad, code=1).stderr
+        assert "Such as" in said or "not JSON" in said or "is empty" in said
+        assert "hunter2" not in said
+
+
+CHARGE = """
+from typing import Annotated
+
+from ostinato import App, Context
+from ostinato.secrets import Secret
+
+app = App("till")
+
+
+@app.job()
+async def charge(ctx: Context, amount: int, token: Annotated[str, Secret()]) -> None: ...
+"""
+
+
+@pytest.mark.parametrize("how", [(), ("--app", "till_of_a_test:app")])
+def test_a_secret_argument_is_taken_from_stdin_and_never_from_the_command_line(
+    environ: dict[str, str], place: Place, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
+) -> None:
+    """Every user of the machine sees a command line, and the shell keeps it."""
+    Path("till_of_a_test.py").write_text(CHARGE, encoding="utf-8")
+    monkeypatch.syspath_prepend(Path.cwd())
+    shell = Shell(environ | {"OSTINATO_SECRET_KEY": KEY})
+    place.call(
+        "ostinato.register_kinds(array['till.charge'], array['default'], array[0],"
+        " array[null]::double precision[], array['{}'], array[null], array['token'])"
+    )
+
+    said = shell.fails("enqueue", "till.charge", "amount=7", "token=hunter2", *how)
+    shell.run("enqueue", "till.charge", "--args-file", "-", *how, stdin='{"amount": 7, "token": "hunter2"}')
+
+    assert "till.charge has secret arguments, which are not taken from a command line: token" in said
+    assert "--args-file -" in said
+    assert "hunter2" not in said
+    stored = place.call("string_agg(j.args ->> 'token', ' ') from ostinato_data.job j")
+    assert is_sealed(stored)
 
 
 def test_the_answer_in_json(shell: Shell, place: Place) -> None:

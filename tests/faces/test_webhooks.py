@@ -69,7 +69,8 @@ def show(shell: Shell) -> dict[str, Any]:
 
 
 def test_a_new_endpoint_has_its_secret_in_a_file_and_nowhere_else(shell: Shell, place: Place) -> None:
-    secret = create(shell, "--type", "order.*", "--header", "X-Key: hunter2", "--description", "for the shop")
+    Path("headers").write_text("X-Key: hunter2\n\n", encoding="utf-8")
+    secret = create(shell, "--type", "order.*", "--header-file", "headers", "--description", "for the shop")
 
     everything = shell("webhooks", "list") + shell("webhooks", "show", "orders")
     everything += json.dumps(shell.json("webhooks", "list")) + json.dumps(show(shell))
@@ -109,6 +110,36 @@ def test_a_secret_has_to_go_somewhere_and_overwrites_nothing(shell: Shell, place
     assert not Path("new.key").exists()
     assert Path("there.key").read_text(encoding="utf-8") == "precious"
     said = shell.fails("webhooks", "create", "x", url, "--header", "hunter2", "--secret-file", "new.key")
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize(
+    "name", ["Authorization", "cookie", "X-Api-Key", "X-Shop-Token", "x-key", "X-Auth", "Password"]
+)
+def test_a_header_that_opens_something_is_not_taken_from_the_command_line(
+    shell: Shell, place: Place, name: str
+) -> None:
+    """Every user of the machine sees a command line, and the shell keeps it."""
+    create(shell)
+    url = "https://shop.example.com/"
+
+    made = shell.fails("webhooks", "create", "x", url, "--header", f"{name}: hunter2", "--secret-file", "new.key")
+    changed = shell.fails("webhooks", "change", "orders", "--header", f"{name}: hunter2")
+
+    for said in (made, changed):
+        assert f"the value of {name} is a secret" in said
+        assert "--header-file -" in said
+        assert "hunter2" not in said
+
+
+def test_headers_come_from_stdin_beside_harmless_ones(shell: Shell, place: Place) -> None:
+    create(shell)
+
+    shell.run("webhooks", "change", "orders", "--header", "X-Shop: seven", "--header-file", "-", stdin="Cookie: a=b\n")
+    said = shell.run("webhooks", "change", "orders", "--header-file", "-", stdin="hunter2\n", code=1).stderr
+
+    assert show(shell)["header_names"] == ["Cookie", "X-Shop"]
+    assert "line 1 of --header-file is not NAME:VALUE" in said
     assert "hunter2" not in said
 
 
@@ -192,7 +223,7 @@ def test_attempts_are_listed_and_dead_ones_sent_again(shell: Shell, place: Place
 def test_an_endpoint_is_tested_from_here(
     shell: Shell, place: Place, receiver: Receiver, environ: dict[str, str]
 ) -> None:
-    create(shell, "--header", "X-Key: hunter2", url=receiver.url)
+    create(shell, "--header", "X-Shop: hunter2", url=receiver.url)
     receiver.script.extend([Reply(), Reply(500)])
 
     assert shell("webhooks", "test", "orders").startswith("delivered: answered 200 (")
@@ -201,7 +232,7 @@ def test_an_endpoint_is_tested_from_here(
 
     assert strict["outcome"] == "refused"
     assert len(receiver.requests) == 2
-    assert receiver.requests[0].headers["x-key"] == "hunter2"
+    assert receiver.requests[0].headers["x-shop"] == "hunter2"
 
 
 def test_a_link_to_the_endpoints_of_a_tenant_is_made_and_revoked(shell: Shell) -> None:

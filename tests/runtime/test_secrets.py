@@ -279,7 +279,11 @@ async def test_a_rotation_seals_everything_with_the_newest_key_and_what_was_clea
     await pay.enqueue(engine.client, pin=PIN)
     async with engine.client.connection() as conn:
         await webhooks.create_endpoint(conn, "orders", "https://example.test/")
-        await webhooks.create_endpoint(conn, "bills", "https://example.test/")
+        await webhooks.create_endpoint(conn, "bills", "https://example.test/", headers={"X-Key": "hunter2"})
+        await webhooks.create_endpoint(conn, "parts", "https://example.test/", headers={"X-Key": "hunter2"})
+    await accounts.execute(  # as the migration leaves what was there before
+        "update ostinato_data.webhook_endpoint set header_values = %s where name = 'parts'", ['{"X-Key": "hunter2"}']
+    )
     await accounts.execute(
         "update ostinato_data.webhook_secret set secret = 'whsec_' || repeat('A', 32) where id = ("
         "select min(id) from ostinato_data.webhook_secret)"
@@ -297,12 +301,14 @@ async def test_a_rotation_seals_everything_with_the_newest_key_and_what_was_clea
         await Engine(engine.database, client, engine.admin).run_until_idle(app)
 
     assert first == {
-        "ostinato_data.webhook_secret.secret": (2, 0),
+        "ostinato_data.webhook_secret.secret": (3, 0),
+        "ostinato_data.webhook_endpoint.header_values": (2, 0),
         "shop.account.token": (450, 0),
         "arguments of jobs": (1, 0),
     }
     assert set(second.values()) == {(0, 0)}
     assert [(each.newest, each.older, each.clear, each.unknown) for each in standings.values()] == [
+        (3, 0, 0, 0),
         (2, 0, 0, 0),
         (450, 0, 0, 0),
         (1, 0, 0, 0),

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,10 +16,11 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import App, Client, Context, Retry
-from ostinato._core.base.errors import SignatureMismatch, UnsafeAddress, WebhookReplayed
+from ostinato._core.base.errors import InvalidInput, SignatureMismatch, UnsafeAddress, WebhookReplayed
 from ostinato._core.base.metrics import WEBHOOK_ATTEMPTS, WEBHOOK_SECONDS
 from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.base.settings import Settings
+from ostinato._core.base.vault import is_sealed
 from ostinato._core.base.webhooks import signed_headers, verify
 from ostinato._core.db import migrate
 from ostinato._core.db.embedded import Server, Urls
@@ -505,6 +507,10 @@ async def test_an_inner_address_is_refused_when_it_is_made_and_when_it_is_called
 
 async def test_static_headers_are_sent_and_what_comes_back_of_them_is_masked(site: Site) -> None:
     made = await site.endpoint(headers={"Authorization": "Key hunter2", "X-Shop": "seven"})
+    cursor = await site.engine.admin.execute("select header_values, e::text from ostinato_data.webhook_endpoint e")
+    ((values, row),) = await cursor.fetchall()
+    assert is_sealed(values)
+    assert not {"hunter2", "seven"} & set(re.findall(r"\w+", row))
     echo = f"you sent Key hunter2 and {made.secret}\x1b[31m\x00".encode()
     site.receiver.script.append(Reply(500, echo))
     await site.emit()
@@ -516,6 +522,14 @@ async def test_static_headers_are_sent_and_what_comes_back_of_them_is_masked(sit
     assert request.headers["x-shop"] == "seven"
     answer = (await site.attempts())[0].answer
     assert answer == "you sent *** and whsec_***\ufffd[31m\ufffd"
+
+
+@pytest.mark.parametrize("value", ["line\nbreak", "\u00e9", "x" * 1001, 4711])
+async def test_a_header_value_that_cannot_be_sent_is_refused_by_its_name(site: Site, value: Any) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidInput, match="cannot be sent: x-key") as caught:
+        await site.endpoint(headers={"x-shop": "seven", "x-key": value})
+
+    assert str(value) not in str(caught.value)
 
 
 async def test_no_log_line_and_no_error_tells_a_secret(
@@ -579,6 +593,20 @@ async def test_an_endpoint_is_changed_and_removed(site: Site) -> None:
         assert await webhooks.list_endpoints(conn) == []
 
     assert site.receiver.requests[0].headers["x-a"] == "b"
+
+
+async def test_headers_are_taken_away_and_left_alone(site: Site) -> None:
+    await site.endpoint(headers={"x-a": "b"})
+    async with site.engine.client.connection() as conn:
+        await webhooks.change_endpoint(conn, "orders", description="new")
+        (kept,) = await webhooks.list_endpoints(conn)
+        await webhooks.change_endpoint(conn, "orders", headers={})
+        (gone,) = await webhooks.list_endpoints(conn)
+    await site.emit()
+    await site.run()
+
+    assert (kept.header_names, gone.header_names) == (["x-a"], [])
+    assert "x-a" not in site.receiver.requests[0].headers
 
 
 # Receiving.

@@ -180,3 +180,15 @@ def test_a_line_goes_to_what_stderr_is_then(set_up: Callable[[], None], monkeypa
     mine.warning("second")
 
     assert "second" in after.getvalue()
+
+
+def test_a_field_that_a_caller_made_long_is_written_by_its_ends(out: io.StringIO) -> None:
+    """What a line costs does not depend on what a caller sent, and what broke stands at the end."""
+    configure("json", stream=out)
+
+    get_logger("worker").error("failed", error="start " + "x " * 10**6 + "ValueError: bad", given={"text": "y" * 10**6})
+
+    [line] = lines(out)
+    assert len(out.getvalue()) < 3 * log.LONGEST_TEXT
+    assert str(line["error"]).startswith("start x")
+    assert str(line["error"]).endswith("ValueError: bad")

@@ -1,6 +1,7 @@
 import pytest
 
-from ostinato._core.base.redact import redact, redact_value
+from ostinato._core.base import redact as redaction
+from ostinato._core.base.redact import LONGEST_BROKEN_WORD, both_ends, redact, redact_value
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,31 @@ def test_personal_data_is_masked_by_its_name(name: str) -> None:
 @pytest.mark.parametrize("name", ["name", "hostname", "kind_name", "username", "nominal"])
 def test_other_names_stay(name: str) -> None:
     assert redact_value(name, "Dupont") == "Dupont"
+
+
+@pytest.mark.parametrize("most", [20, 300, 2000])
+def test_a_text_is_shortened_before_it_is_searched(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it costs to search a text, that of a caller costs no more than a short one."""
+    searched: list[int] = []
+    whole = redaction._SUSPECT
+
+    class Counting:
+        def search(self, text: str) -> object:
+            searched.append(len(text))
+            return whole.search(text)
+
+    monkeypatch.setattr(redaction, "_SUSPECT", Counting())
+    for text in ("token=hunter2 " * 100_000, "x" * 1_000_000, "password=" + "h" * 1_000_000):
+        shown = redact(text, most)
+        assert len(shown) <= most
+        assert "hh" not in shown
+        redact_value("error", {"of": [text]}, most)
+
+    assert max(searched) <= most + LONGEST_BROKEN_WORD + 100
+
+
+def test_a_secret_that_the_cut_splits_is_not_shown() -> None:
+    assert "hun" not in redact("x" * 290 + " token=hunter2hunter2 and so on", 300)
+    assert "hun" not in str(redact_value("error", "token=hunter2 " * 5000, 1000))
+    assert both_ends("start " + "x " * 500 + "end", 100).startswith("start x")
+    assert both_ends("start " + "x " * 500 + "end", 100).endswith("x end")

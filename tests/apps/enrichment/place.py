@@ -28,10 +28,10 @@ class Place:
     lab: Lab
     sources: Running
 
-    def worker(self, **settings: float) -> AbstractAsyncContextManager[Worker]:
+    def worker(self, **settings: object) -> AbstractAsyncContextManager[Worker]:
         """A worker that runs enrichment; it is patient, because this machine may be busy."""
-        settings = {"expiry_seconds": 20.0, "beat_seconds": 1.0} | settings
-        return self.lab.worker(queues=None, **settings)
+        chosen: dict[str, object] = {"expiry_seconds": 20.0, "beat_seconds": 1.0} | settings
+        return self.lab.worker(queues=None, **chosen)
 
     async def post(
         self,

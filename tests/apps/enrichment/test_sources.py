@@ -3,11 +3,16 @@
 import asyncio
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
 import pytest
 
+from ostinato._core.base.settings import Settings
+from ostinato._core.runtime import sealing
+from ostinato._core.runtime.testing import KEY
+from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.model import SourceApi
 from ostinato.apps.enrichment.queries import Connection
 from ostinato.apps.enrichment.sandbox import Registers
@@ -16,6 +21,7 @@ from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import SOURCES
 from ostinato.apps.enrichment.wire import Wire
 from ostinato.lab.sandbox.running import running
+from ostinato.secrets import key_id_of, new_key
 from tests.apps.enrichment.place import ALL_FINE, Place
 
 SEARCH, INPI, RCS = "/registers/search", "/registers/api/companies/*", "/registers/v3/*"
@@ -248,6 +254,51 @@ async def test_inpis_token_is_got_once_and_renewed_once_on_401(place: Place) -> 
     assert [await place.status(s) for s in (ALL_FINE, "999000094", "999000011")] == ["SUCCESS"] * 3
     assert len(place.calls("/sso/login")) == 2
     assert len(place.calls("/companies/999000094")) == 2
+
+
+STORED = "select token from enrichment.source where source_api = 'INPI_RNE'"
+
+
+async def test_inpis_token_is_stored_sealed_and_a_rotation_seals_it_anew(place: Place) -> None:
+    """Whoever reads the database, or a copy of it, cannot use the account."""
+    old, new = str(KEY), new_key()
+    await place.enriched()
+    first = await place.lab.value(STORED)
+    async with place.lab.client.connection() as conn:
+        await sealing.rotate(conn, Settings(secret_key=f"{new} {old}").vault, [APP])
+    second = await place.lab.value(STORED)
+    async with place.worker(secret_key=new):
+        await place.made("999000011")
+        await place.ended("999000011")
+
+    assert [key_id_of(first), key_id_of(second)] == [Settings(secret_key=key).vault.key_ids[0] for key in (old, new)]
+    assert first.startswith("ost1:")
+    assert await place.status("999000011") == "SUCCESS"
+    assert len(place.calls("/sso/login")) == 1
+
+
+async def test_a_stored_token_that_does_not_open_is_replaced_by_a_login(place: Place) -> None:
+    """The key is gone, or a row was copied or changed."""
+    await place.enriched()
+    async with place.worker(secret_key=new_key()):
+        await place.made("999000011")
+        await place.ended("999000011")
+
+    assert await place.status("999000011") == "SUCCESS"
+    assert len(place.calls("/sso/login")) == 2
+
+
+async def test_without_a_secret_key_no_token_is_stored_and_the_worker_remembers_its_own(
+    place: Place, tmp_path: Path
+) -> None:
+    async with place.worker(secret_key=None, secret_key_file=str(tmp_path / "none")):
+        for siren in (ALL_FINE, "999000094", "999000011"):
+            await place.made(siren)
+            await place.ended(siren)
+            assert await place.lab.value(STORED) is None
+            assert await place.status(siren) == "SUCCESS"
+
+    assert len(place.calls("/sso/login")) == 2  # the second because 999000094 refuses the first
 
 
 async def test_a_wrong_password_is_an_auth_error_and_is_not_tried_again(

@@ -150,6 +150,8 @@ async def test_metas_own_answer_proves_a_number_and_its_account_sends(world: Wor
     made = await asks(world, proven)
     await world.work()
 
+    recorded = await world.rows("select target, actor, tenant_id from ostinato_data.audit_entry where verb = 'prove'")
+    assert recorded == [(str(sender["id"]), "tester", "beta")]
     assert (proven["proof"], proven["usable"], proven["ownAccount"]) == ("META", True, True)
     assert (await world.show(made, tenant="beta"))["status"] in ("SENT", "DELIVERED")
     calls = [call for call in world.sandbox.faults.calls if call.path.endswith("/messages")]

@@ -46,6 +46,9 @@ FIELDS = (
 )
 """The fields that every JSON line has, in this order, before the fields of its own event."""
 
+LONGEST_TEXT = 16_384
+"""The characters of a field that a line has: more is what a caller sent, and would cost every reader."""
+
 
 class _Logger:
     """A logger that imports structlog when it has something to say."""
@@ -175,7 +178,7 @@ def _name_source(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict"
 
 
 def _redact_event(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict":
-    return {name: redact_value(name, value) for name, value in event.items()}
+    return {name: redact_value(name, value, LONGEST_TEXT) for name, value in event.items()}
 
 
 def _route_stdlib(out: TextIO, threshold: int, formatter: logging.Formatter) -> None:

@@ -58,6 +58,8 @@ _SUSPECT = re.compile(
 
 
 LONGEST_BROKEN_WORD = 512
+LONGEST_ERROR = 2000
+"""The characters of somebody else's error that are kept."""
 
 
 def opening(text: str, most: int) -> str:
@@ -81,8 +83,23 @@ def ending(text: str, most: int) -> str:
     return text[min((place for place in blanks if place >= 0), default=last) :]
 
 
-def redact(text: str) -> str:
-    """Return the text with passwords, tokens, keys, mail addresses and telephone numbers masked."""
+def both_ends(text: str, most: int) -> str:
+    """Return the start and the end of a text that is still to be redacted; the end says what broke, and gets more."""
+    if len(text) <= most:
+        return text
+    head = most // 3
+    return f"{opening(text, head)}\n… {len(text) - most} characters left out …\n{ending(text, most - head)}"
+
+
+def redact(text: str, most: int | None = None) -> str:
+    """Return the text with passwords, tokens, keys, mail addresses and telephone numbers masked.
+
+    With `most`, only so much of its start. It is shortened before it is searched, for what others sent
+    may be long; a word that begins in what is kept is searched to its end.
+    """
+    if most is not None:
+        shown = redact(opening(text, most + LONGEST_BROKEN_WORD))
+        return shown[:most]
     if not _SUSPECT.search(text):
         return text
     for pattern in _SECRET_TEXT:
@@ -90,20 +107,26 @@ def redact(text: str) -> str:
     return text
 
 
-def redact_value(name: str, value: object) -> object:
+def redact_value(name: str, value: object, most: int | None = None) -> object:
     """Return the value as it may be shown under this name; containers are searched as well.
 
-    Numbers stay even under a secret's name: a fencing `token` is no secret.
+    Numbers stay even under a secret's name: a fencing `token` is no secret. With `most`, only both
+    ends of a text that is longer.
     """
     if isinstance(value, str):
-        return MASK if value and _is_private(name) else redact(value)
+        return MASK if value and _is_private(name) else redact(value if most is None else both_ends(value, most))
     if isinstance(value, bytes):
-        return redact_value(name, value.decode("utf-8", "replace"))
+        return redact_value(name, value.decode("utf-8", "replace"), most)
     if isinstance(value, Mapping):
-        return {key: redact_value(str(key), item) for key, item in value.items()}
+        return {key: redact_value(str(key), item, most) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [redact_value(name, item) for item in value]
+        return [redact_value(name, item, most) for item in value]
     return value
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether what has this name is a secret, whatever it says."""
+    return _SECRET_NAME.search(name.replace("-", "_")) is not None
 
 
 @lru_cache(maxsize=1024)  # nearly all names are those of our own lines

@@ -41,6 +41,8 @@ HINT_LENGTH = 4
 # stays valid.
 _ID = re.compile(r"[!-\-/-~]{1,256}")
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
+_HEADER_VALUE = re.compile(r"[ -~]{0,1000}")
+MOST_HEADER_BYTES = 8192
 
 
 class Verified(NamedTuple):
@@ -63,6 +65,24 @@ def check_secret(secret: str) -> None:
     if not secret.startswith(SECRET_PREFIX):
         _check_key(b"")
     _key(secret)
+
+
+def check_header_values(headers: Mapping[str, object]) -> None:
+    """Refuse values that cannot be sent, naming their headers only; the database checks the names."""
+    bad = next((name for name, value in headers.items() if not _is_header_value(value)), None)
+    size = sum(len(name) + len(str(value)) for name, value in headers.items())
+    if bad is None and size > MOST_HEADER_BYTES:
+        bad = f"more than {MOST_HEADER_BYTES} bytes"
+    if bad is not None:
+        raise InvalidInput(
+            f"these static headers cannot be sent: {bad}",
+            hint="A value is text of printable ASCII, at most 1000 characters.",
+            header=bad,
+        )
+
+
+def _is_header_value(value: object) -> bool:
+    return isinstance(value, str) and _HEADER_VALUE.fullmatch(value) is not None
 
 
 def hint_of(secret: str) -> str:

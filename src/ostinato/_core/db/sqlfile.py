@@ -22,7 +22,7 @@ TOKEN = re.compile(
     | (?<![\w$]) [eE] '(?:[^'\\]|''|\\.)*'
     | '(?:[^']|'')*'
     | --[^\n]*
-    | /\*.*?\*/
+    | /\*.*?(?:\*/|\Z)
     | (?<![\w$]) \$(?P<tag>[A-Za-z_]\w*|)\$ .*? \$(?P=tag)\$
     | (?P<atomic> \bbegin \s+ atomic\b )
     | (?P<end> ; )
@@ -81,4 +81,4 @@ def split(text: str) -> list[str]:
     return [piece for piece in found if TOKEN_FREE.sub("", piece).strip()]
 
 
-TOKEN_FREE = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+TOKEN_FREE = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
+from ostinato._core.base.vault import is_sealed
 from ostinato._core.db.call import call, call_as, call_one, call_value
 from ostinato._core.engine.claims import Job
 
@@ -72,7 +73,8 @@ class Sending:
     endpoint_id: int
     endpoint: str
     url: str = field(repr=False)
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Mapping[str, str] | str = field(repr=False)
+    """As they are stored; `engine.webhooks.open_headers` opens them."""
     secrets: Sequence[str] = field(repr=False)
     """Sealed, as they are stored; `engine.webhooks.open_secrets` opens them."""
     event_id: str
@@ -85,7 +87,7 @@ class Sending:
         # A connection may be configured to return JSON as text.
         for name in ("headers", "retry"):
             value = getattr(self, name)
-            if isinstance(value, str):
+            if isinstance(value, str) and not is_sealed(value):
                 object.__setattr__(self, name, json.loads(value))
 
 

@@ -24,7 +24,15 @@ from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import NotFound, SecretKeyMissing, SecretRefused, WebhookReplayed
 from ostinato._core.base.safeurl import Allowed, parse
 from ostinato._core.base.vault import SealedColumn, Vault, is_sealed
-from ostinato._core.base.webhooks import TOLERANCE_SECONDS, Verified, check_secret, hint_of, make_secret, verify
+from ostinato._core.base.webhooks import (
+    TOLERANCE_SECONDS,
+    Verified,
+    check_header_values,
+    check_secret,
+    hint_of,
+    make_secret,
+    verify,
+)
 from ostinato._core.db.call import call, call_as, call_value
 from ostinato._core.engine import clock
 from ostinato._core.engine.secrets import vault_of
@@ -36,6 +44,9 @@ KEY_BYTES = 32
 
 SECRET = SealedColumn("ostinato_data.webhook_secret", "secret", bound_to=("endpoint_id",))
 """Where the secrets of endpoints are, each bound to its endpoint, and so to the tenant of it."""
+
+HEADERS = SealedColumn("ostinato_data.webhook_endpoint", "header_values", bound_to=("id",))
+"""Where the static headers of endpoints are: those of one in one text, bound to it."""
 
 
 class Created(NamedTuple):
@@ -97,9 +108,10 @@ async def create_endpoint(
 ) -> Created:
     """Add an endpoint: from now on it gets the tenant's events of these types.
 
-    The secret, made here unless one is given, is sealed with the vault of the connection, or that
-    of this process. `order.paid` is a type, `order.*` means all that begin so, `*` all. With `ordered`, events with
-    the same key are sent one after the other. `allowed` are inner addresses that may be called
+    The secret, made here unless one is given, and the values of headers are sealed with the vault
+    of the connection, or that of this process. `order.paid` is a type, `order.*` means all that begin
+    so, `*` all. With `ordered`, events with the same key are sent one after the other. `allowed` are
+    inner addresses that may be called
     (`safeurl.parse_allowed`); without it only public ones may.
     """
     address = parse(url, allowed).url
@@ -113,7 +125,8 @@ async def create_endpoint(
         event_types=list(event_types),
         tenant_id=tenant_id,
         description=description,
-        headers=json.dumps(dict(headers or {})),
+        headers=_names(headers or {}),
+        header_values=_sealed(conn, endpoint_id, headers or {}),
         retry=None if retry is None else json.dumps(backoff.to_json(retry)),
         timeout_seconds=timeout_seconds,
         disable_after_seconds=disable_after_seconds,
@@ -139,7 +152,11 @@ async def change_endpoint(
     disable_after_seconds: float | None = None,
     allowed: Allowed = (),
 ) -> None:
-    """Change the given fields; deliveries under way go to the new URL."""
+    """Change the given fields; deliveries under way go to the new URL. New headers replace all those before."""
+    values = None
+    if headers:
+        endpoint_id = int(await call_value(conn, "webhook_endpoint_id", name=name, tenant_id=tenant_id))
+        values = _sealed(conn, endpoint_id, headers)
     await call(
         conn,
         "change_webhook_endpoint",
@@ -148,10 +165,11 @@ async def change_endpoint(
         url=None if url is None else parse(url, allowed).url,
         event_types=None if event_types is None else list(event_types),
         description=description,
-        headers=None if headers is None else json.dumps(dict(headers)),
         retry=None if retry is None else json.dumps(backoff.to_json(retry)),
         timeout_seconds=timeout_seconds,
         disable_after_seconds=disable_after_seconds,
+        headers=None if headers is None else _names(headers),
+        header_values=values,
     )
 
 
@@ -198,6 +216,26 @@ def open_secrets(vault: Vault, endpoint_id: int, stored: Sequence[str]) -> list[
     if refused is not None and not opened:
         raise refused
     return opened
+
+
+def open_headers(vault: Vault, endpoint_id: int, stored: Mapping[str, str] | str) -> Mapping[str, str]:
+    """Return the static headers of an endpoint; those of before they were sealed come in the clear."""
+    if not isinstance(stored, str):
+        return stored
+    opened: dict[str, str] = json.loads(vault.open(stored, purpose=HEADERS.purpose(endpoint_id)))
+    return opened
+
+
+def _names(headers: Mapping[str, str]) -> str:
+    """Return the names of headers, which stay readable, as they are stored."""
+    return json.dumps(dict.fromkeys(headers, ""))
+
+
+def _sealed(conn: Connection, endpoint_id: int, headers: Mapping[str, str]) -> str | None:
+    """Return headers as they are stored beside their names."""
+    check_header_values(headers)
+    text = json.dumps(dict(headers))
+    return vault_of(conn).seal(text, purpose=HEADERS.purpose(endpoint_id)) if headers else None
 
 
 async def pause(conn: Connection, name: str, *, reason: str | None = None, tenant_id: str | None = None) -> None:

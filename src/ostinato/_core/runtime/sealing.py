@@ -19,7 +19,7 @@ from ostinato._core.base.errors import InvalidInput, SecretRefused
 from ostinato._core.base.vault import SealedColumn, Vault, is_sealed, key_id_of
 from ostinato._core.engine import audit, secrets
 from ostinato._core.engine.secrets import Place, SecretJob, args_purpose
-from ostinato._core.engine.webhooks import SECRET
+from ostinato._core.engine.webhooks import HEADERS, SECRET
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 
@@ -67,8 +67,8 @@ class Rotated:
 
 
 def columns(apps: Iterable[App]) -> list[SealedColumn]:
-    """Return the engine's own sealed column, and those that the applications declare."""
-    found: list[SealedColumn] = [SECRET]
+    """Return the engine's own sealed columns, and those that the applications declare."""
+    found: list[SealedColumn] = [SECRET, HEADERS]
     for app in apps:
         for each in named(app.secrets, tuple) if app.secrets is not None else ():
             if not isinstance(each, SealedColumn):

@@ -7,6 +7,7 @@ APP = App(
     locale="ostinato.apps.enrichment",
     jobs=("ostinato.apps.enrichment.jobs", "ostinato.apps.enrichment.checking"),
     settings="ostinato.apps.enrichment.settings:EnrichmentSettings",
+    secrets="ostinato.apps.enrichment.tokens:SECRETS",
     http="ostinato.apps.enrichment.routes:router",
     commands="ostinato.apps.enrichment.commands:register",
     sql="ostinato.apps.enrichment.schema:COMPONENT",

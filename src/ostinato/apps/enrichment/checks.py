@@ -72,5 +72,5 @@ def below(name: str, value: float, other: str, most: float) -> None:
 
 
 def _refused(name: str, value: str, why: str, remedy: str) -> SettingsError:
-    shown = redact(value)[:200]
+    shown = redact(value, 200)
     return SettingsError(f"enrichment.{name} = {shown!r} {why}", hint=remedy, name=name, value=shown)

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 
 from fastapi import Query, Request, Response
 
+from ostinato import audit
 from ostinato.apps.enrichment import service
 from ostinato.apps.enrichment.answers import fixed, missing, refuse, refuse_key
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
@@ -245,6 +246,7 @@ async def refresh_company(request: Request, caller: Who, key: Key, request_id: s
                     request_id=request_id,
                     headers={"Retry-After": str(math.ceil(cooling.seconds))},
                 )
+            await audit.note(conn, "refresh", "company", seen["company_siren"])
             seen = await _mine(conn, caller, request_id, days)
             once.reply(202, await created_view(conn, seen))
     return once.response()

@@ -27,6 +27,7 @@ from ostinato.apps.enrichment.rules import lock_name
 from ostinato.apps.enrichment.service import QUEUE, Run
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import SOURCES, Source
+from ostinato.apps.enrichment.tokens import remembered
 from ostinato.apps.enrichment.turns import Paused, sleep_before
 from ostinato.apps.enrichment.wire import Wire, pooled
 from ostinato.errors import LeaseHeld, LeaseLost
@@ -48,7 +49,8 @@ async def enrich(ctx: Context, siren: str, request_id: str, trigger: Trigger) ->
                 wait = await sleep_before(conn, SOURCES.values(), settings)
             if wait > 0:
                 return await _sleep(ctx, siren, wait, settings, log)
-            wire = Wire(await ctx.shared(pooled, settings.proxy_url, settings.ca_file), settings, ctx.fenced)
+            http = await ctx.shared(pooled, settings.proxy_url, settings.ca_file)
+            wire = Wire(http, settings, ctx.fenced, await ctx.shared(remembered, ctx.vault))
             fetcher = Fetcher(wire, log, ctx.job.id)
             async with locked(ctx, siren, settings, log) as lock:
                 run = Run(siren, ctx.job.id, request_id, trigger, ctx.job.tenant_id, ctx.correlation_id, lock, settings)

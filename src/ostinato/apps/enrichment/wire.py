@@ -7,7 +7,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -17,6 +17,7 @@ from ostinato import database, idempotency
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
 from ostinato.apps.enrichment.queries import Connection
 from ostinato.apps.enrichment.rules import MOST_RECEIVED, is_retryable
+from ostinato.apps.enrichment.tokens import Tokens
 from ostinato.errors import InvalidInput
 from ostinato.jobs import retry_after_seconds
 
@@ -75,11 +76,12 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What a source is asked with: a pool of HTTP connections, the settings, the database."""
+    """What a source is asked with: a pool of HTTP connections, the settings, the database, tokens."""
 
     http: httpx.AsyncClient
     settings: "EnrichmentSettings"
     lend: Lend
+    tokens: Tokens = field(default_factory=Tokens)
     turn: UseTurn | None = None
 
     async def get(

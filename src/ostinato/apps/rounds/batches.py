@@ -131,7 +131,7 @@ class Run:
 
     async def _fail(self, due: Due, error: Exception) -> str:
         known = translate(error)
-        said = f"{known.code}: {redact(known.message)}"[:LONGEST_ERROR]
+        said = f"{known.code}: {redact(known.message, LONGEST_ERROR)}"[:LONGEST_ERROR]
         self.failed.append(due)
         self.ctx.log.error(
             "group_failed",

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 from fastapi import Path, Query, Response
 from psycopg import AsyncConnection
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from ostinato import database
+from ostinato import audit, database
 from ostinato.apps.rounds import groups, participation, rules, service, views
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.model import Opening
@@ -59,6 +59,17 @@ async def _acting(caller: Caller) -> AsyncIterator[tuple[AsyncConnection[Any], P
         yield conn, _person(caller)
 
 
+def _fields(body: BaseModel) -> dict[str, object]:
+    """Return what the audit says of a change: which fields, not what people wrote in them."""
+    return {"fields": sorted(body.model_fields_set)}
+
+
+async def _note_member(conn: AsyncConnection[Any], who: Person, verb: str, group_id: int, user_id: str) -> None:
+    """Record what an organizer does to others: no name, for the entry outlives the person."""
+    if who.manages and user_id != who.user_id:
+        await audit.note(conn, verb, "member", str(group_id))
+
+
 @router.post("/groups", needs=MANAGE, status_code=201, raises=IDEMPOTENT, responses={201: {"model": views.GroupView}})
 async def add_group(caller: Who, key: Key, body: views.NewGroup) -> Response:
     """Make a group. Its first round is that of the next local day."""
@@ -66,6 +77,7 @@ async def add_group(caller: Who, key: Key, body: views.NewGroup) -> Response:
         if once.is_new:
             wanted = body.model_dump(exclude={"name"})
             made = await groups.add(once.conn, _person(caller), body.name, wanted)
+            await audit.note(once.conn, "create", "group", str(made.id))
             once.reply(201, made)
     return once.response()
 
@@ -88,7 +100,9 @@ async def show_group(caller: Who, group_id: Id) -> views.GroupView:
 async def change_group(caller: Who, group_id: Id, body: views.GroupChange) -> views.GroupView:
     """Rename a group, or let it rest: one that is not active gets no more rounds."""
     async with _acting(caller) as (conn, who):
-        return await groups.change(conn, who, group_id, name=body.name, is_active=body.is_active)
+        changed = await groups.change(conn, who, group_id, name=body.name, is_active=body.is_active)
+        await audit.note(conn, "change", "group", str(group_id), detail=_fields(body))
+    return changed
 
 
 @router.get("/groups/{group_id}/settings", needs=READ, raises=(NotFound,))
@@ -105,7 +119,9 @@ async def change_settings(caller: Who, group_id: Id, body: views.SettingsChange)
     changes = body.model_dump(exclude_unset=True)
     async with _acting(caller) as (conn, who):
         settings = caller.settings(RoundsSettings)
-        return await groups.change_settings(conn, who, group_id, changes, settings)
+        changed = await groups.change_settings(conn, who, group_id, changes, settings)
+        await audit.note(conn, "change", "group", str(group_id), detail=_fields(body))
+    return changed
 
 
 @router.get("/groups/{group_id}/openings", needs=READ, raises=(NotFound,))
@@ -130,7 +146,9 @@ async def put_member(caller: Who, group_id: Id, user_id: UserId, body: views.Pre
     """Add a member (organizers), or change preferences (members: their own)."""
     most = caller.settings(RoundsSettings).max_members
     async with _acting(caller) as (conn, who):
-        return await groups.put_member(conn, who, group_id, user_id, mute=body.mute, push=body.push, most=most)
+        put = await groups.put_member(conn, who, group_id, user_id, mute=body.mute, push=body.push, most=most)
+        await _note_member(conn, who, "add", group_id, user_id)
+    return put
 
 
 @router.delete("/groups/{group_id}/members/{user_id}", needs=TAKE_PART, status_code=204, raises=(NotFound,))
@@ -138,6 +156,7 @@ async def remove_member(caller: Who, group_id: Id, user_id: UserId) -> None:
     """Remove a member (organizers), or leave (members); what was said stays."""
     async with _acting(caller) as (conn, who):
         await groups.remove_member(conn, who, group_id, user_id)
+        await _note_member(conn, who, "remove", group_id, user_id)
 
 
 @router.get("/groups/{group_id}/prompts", needs=MANAGE, raises=(NotFound,))
@@ -160,6 +179,7 @@ async def add_prompt(caller: Who, key: Key, group_id: Id, body: views.NewPrompt)
         if once.is_new:
             given = body.model_dump()
             made = await groups.add_prompt(once.conn, _person(caller), group_id, given)
+            await audit.note(once.conn, "create", "prompt", str(made.id), detail={"group": group_id})
             once.reply(201, made)
     return once.response()
 
@@ -176,7 +196,10 @@ async def show_prompt(caller: Who, group_id: Id, prompt_id: Id) -> views.PromptV
 async def change_prompt(caller: Who, group_id: Id, prompt_id: Id, body: views.PromptChange) -> views.PromptView:
     """Change or retire a prompt; rounds that were opened with it stay as they are."""
     async with _acting(caller) as (conn, who):
-        return await groups.change_prompt(conn, who, group_id, prompt_id, body.model_dump())
+        changed = await groups.change_prompt(conn, who, group_id, prompt_id, body.model_dump())
+        detail = {"group": group_id} | _fields(body)
+        await audit.note(conn, "change", "prompt", str(prompt_id), detail=detail)
+    return changed
 
 
 @router.get("/groups/{group_id}/rounds/current", needs=READ, raises=(NotFound,))

@@ -147,6 +147,7 @@ async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
             if made is None:
                 raise UniqueConflict(f"There is a folder {body.name!r} already.", name=body.name)
             await start_watching(once.conn, caller.tenant_id, made)
+            await audit.note(once.conn, "create", "folder", body.name)
             row = await service.find_folder(once.conn, caller.tenant_id, body.name)
             once.reply(201, FolderView(**row))
     return once.response()
@@ -178,6 +179,7 @@ async def remove_folder(caller: Who, name: Name) -> Response:
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
         await QUERIES.run(conn, "remove_folder", tenant_id=caller.tenant_id, id=row["id"])
+        await audit.note(conn, "delete", "folder", name)
     return Response(status_code=204)
 
 
@@ -264,5 +266,7 @@ async def decide(caller: Who, key: Key, name: Name, job_key: JobKey, body: Decis
             made = await service.decide(
                 once.conn, place, job_key, action=body.action, by=caller.subject, files=body.files
             )
+            detail = {"folder": name, "action": body.action}
+            await audit.note(once.conn, "decide", "duplicate", job_key, detail=detail)
             once.reply(202, DuplicateView(**made))
     return once.response()

@@ -85,7 +85,7 @@ class Sourced(Address, Protocol):
 
 def away(kind: str, url: str, error: BaseException) -> NoAnswer:
     """Return the error for a broker that cannot be reached, or from which no answer came."""
-    said = redact(str(error) or type(error).__name__)[:ERROR_LENGTH]
+    said = redact(str(error) or type(error).__name__, ERROR_LENGTH)
     return NoAnswer(
         f"{kind} at {place(url)} does not answer: {said}",
         hint=f"Check that it runs, and {kind}_url. Events wait meanwhile, and use up no attempts.",
@@ -96,7 +96,7 @@ def away(kind: str, url: str, error: BaseException) -> NoAnswer:
 def unrouted(kind: str, where: str, why: object) -> NoAnswer:
     """Return the error for a broker that answers, but has nowhere to put the message, or no room."""
     return NoAnswer(
-        f"{kind} did not take a message for {where}: {redact(str(why))[:ERROR_LENGTH]}",
+        f"{kind} did not take a message for {where}: {redact(str(why), ERROR_LENGTH)}",
         hint="Bind a queue, create the stream or the topic, or make room. Events wait meanwhile.",
         outcome="unrouted",
     )
@@ -105,7 +105,7 @@ def unrouted(kind: str, where: str, why: object) -> NoAnswer:
 def refused(kind: str, where: str, why: object) -> InvalidInput:
     """Return the error for a message that the broker will never take."""
     return InvalidInput(
-        f"{kind} refuses the message for {where}: {redact(str(why))[:ERROR_LENGTH]}",
+        f"{kind} refuses the message for {where}: {redact(str(why), ERROR_LENGTH)}",
         hint="Raise the broker's limit and redrive it, or discard it: `ostinato events buried`.",
     )
 

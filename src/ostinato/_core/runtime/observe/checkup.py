@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ostinato._core.base.redact import redact
+from ostinato._core.base.redact import LONGEST_ERROR, redact
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
@@ -46,4 +46,4 @@ def _troubles(place: str, settings: Settings) -> list[Trouble]:
     try:
         return [Trouble(*each) for each in named(place, Checkup).look(settings)]
     except Exception as error:  # noqa: BLE001 - whatever it is, the others are still examined
-        return [Trouble(redact(f"it could not be examined: {error!r}"), f"Fix {place}.")]
+        return [Trouble(redact(f"it could not be examined: {error!r}", LONGEST_ERROR), f"Fix {place}.")]

@@ -28,7 +28,7 @@ from psycopg import AsyncConnection
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.metrics import FIGURE_FAILURES, Gauge, Recorder
-from ostinato._core.base.redact import redact
+from ostinato._core.base.redact import LONGEST_ERROR, redact
 from ostinato._core.db.pool import transaction
 from ostinato._core.engine import tenants
 from ostinato._core.runtime.handlers.app import App
@@ -69,7 +69,7 @@ async def ask(conn: AsyncConnection[Any], apps: Iterable[App], failures: Recorde
                 recorder = await figures.record(conn)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this application's
             failures.add(FIGURE_FAILURES, app.name)
-            log.warning("figures_failed", app=app.name, error=redact(f"{error!r}"))
+            log.warning("figures_failed", app=app.name, error=redact(f"{error!r}", LONGEST_ERROR))
         else:
             shown.metrics.extend(figures.metrics)
             shown.recorders.append(recorder)

@@ -15,7 +15,7 @@ from ostinato._core.base.alerts import ENGINE_ALERTS, ENGINE_OWNER, FIRED, RESOL
 from ostinato._core.base.events import EventType
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.metrics import ALERT_FAILURES, ALERTS_FIRED, ALERTS_RESOLVED, Recorder
-from ostinato._core.base.redact import redact
+from ostinato._core.base.redact import LONGEST_ERROR, redact
 from ostinato._core.engine import alerts
 from ostinato._core.engine.alerts import Change
 from ostinato._core.runtime.handlers.app import App
@@ -78,4 +78,4 @@ def _note(change: Change, recorder: Recorder) -> None:
             log.info("alert_resolved", **told, value=change.value)
         case "failed":
             recorder.add(ALERT_FAILURES, change.alert)
-            log.warning("alert_source_failed", alert=change.alert, error=redact(change.message))
+            log.warning("alert_source_failed", alert=change.alert, error=redact(change.message, LONGEST_ERROR))

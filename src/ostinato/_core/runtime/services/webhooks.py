@@ -12,7 +12,7 @@ an answer means is decided in `judge`, what comes next in `sql/functions/webhook
 import random
 import ssl
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -44,7 +44,7 @@ from ostinato._core.base.webhooks import signed_headers
 from ostinato._core.engine import webhook_deliveries
 from ostinato._core.engine.secrets import vault_of
 from ostinato._core.engine.webhook_deliveries import Sending
-from ostinato._core.engine.webhooks import open_secrets
+from ostinato._core.engine.webhooks import open_headers, open_secrets
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.outcomes import Snooze
@@ -107,10 +107,11 @@ class Sender:
     async def send(self, sending: Sending, vault: Vault, kept: "Kept | None" = None) -> Met:
         """Send a message and return the result; the other side cannot make it raise."""
         secrets = open_secrets(vault, sending.endpoint_id, sending.secrets)
+        headers = open_headers(vault, sending.endpoint_id, sending.headers)
         started = time.perf_counter()
         try:
-            answer = await self._post(sending, secrets, kept)
-            met = judge(answer, sending.sent_at, hidden=tuple(sending.headers.values()))
+            answer = await self._post(sending, headers, secrets, kept)
+            met = judge(answer, sending.sent_at, hidden=tuple(headers.values()))
         except UnsafeAddress as error:
             met = Met("refused", error=error.message)
         except NoAnswer as error:
@@ -121,13 +122,15 @@ class Sender:
             self._recorder.observe(WEBHOOK_SECONDS, seconds)
         return Met(met.outcome, met.status, int(1000 * seconds), met.answer, met.error, met.retry_after)
 
-    async def _post(self, sending: Sending, secrets: Sequence[str], kept: "Kept | None") -> "Answer":
+    async def _post(
+        self, sending: Sending, headers: Mapping[str, str], secrets: Sequence[str], kept: "Kept | None"
+    ) -> "Answer":
         # Importing the HTTP client takes long: only a process that sends something waits for it.
         from ostinato._core.runtime.services.safehttp import post  # noqa: PLC0415
 
         body = sending.body.encode("utf-8")
         signed = signed_headers(sending.event_id, int(sending.sent_at.timestamp()), body, secrets)
-        static = {name.lower(): value for name, value in sending.headers.items()}
+        static = {name.lower(): value for name, value in headers.items()}
         return await post(
             sending.url,
             body,
@@ -313,4 +316,4 @@ def _shown(answer: "Answer", hidden: tuple[str, ...]) -> str | None:
         if value:
             text = text.replace(value, MASK)
     clean = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return storable(redact(clean))[:ANSWER_LENGTH] or None
+    return storable(redact(clean, ANSWER_LENGTH)) or None

@@ -61,10 +61,9 @@ def _check(kind: str, values: Mapping[str, Any], schema: Schema) -> None:
         found = TYPES.get(type(value), "null")
         if not types or found in _wider(types) or (found == "string" and types & LOOSE and _reads(value)):
             continue
+        shown = "" if fields[name].get("writeOnly") else f" ({json.dumps(value)[:60]})"  # a secret is not quoted
         raise InvalidInput(
-            f"{name} of {kind} must be {' or '.join(sorted(types))}, not {found} ({json.dumps(value)[:60]})",
-            hint=takes,
-            kind=kind,
+            f"{name} of {kind} must be {' or '.join(sorted(types))}, not {found}{shown}", hint=takes, kind=kind
         )
 
 

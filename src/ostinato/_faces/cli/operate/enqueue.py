@@ -1,5 +1,6 @@
 """`ostinato enqueue` adds a job by hand."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any, Literal, NamedTuple
@@ -17,6 +18,7 @@ from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.arguments import fitted
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.document import parsed
+from ostinato._faces.cli.frame.files import read_given
 from ostinato._faces.cli.frame.loading import load_app
 from ostinato._faces.cli.frame.options import argument, option
 from ostinato._faces.cli.frame.verbs import commands
@@ -43,6 +45,7 @@ def enqueue(
     *,
     kind: Annotated[str, argument("KIND", "Such as billing.send_invoice.")],
     args: Annotated[list[str], argument("ARGS", "A JSON object, or name=value pairs.")] = [],  # noqa: B006 - Typer copies it
+    args_file: Annotated[str | None, option("FILE", "Take ARGS as a JSON object from it; - reads stdin.")] = None,
     queue: Annotated[str | None, option("NAME", "Instead of the kind's own.")] = None,
     priority: Annotated[int | None, option("N", "Lower runs first.", min=-32768, max=32767)] = None,
     in_: Annotated[str | None, option("TIME", "Run it later: 90, 5m, 2h, 1d.", "--in")] = None,
@@ -59,15 +62,19 @@ def enqueue(
 ) -> None:
     """Add a job and say its id.
 
-    A value that reads as JSON is JSON (n=7, vip=true), anything else is text (name=Ada).
+    A value that reads as JSON is JSON (n=7, vip=true), anything else is text (name=Ada). A secret is taken from a
+    file or stdin only.
 
     Example: `ostinato enqueue billing.send_invoice invoice_id=7 --in 5m --unique invoice-7`
     """
     if in_ is not None and at is not None:
         raise InvalidInput("--in and --at are both given", hint="Give one of them.")
+    if args and args_file is not None:
+        raise InvalidInput("ARGS and --args-file are both given", hint="Give one of them.")
+    given = args if args_file is None else [_object(args_file)]
     job = NewJob(
         kind,
-        words.named_args(args),
+        words.named_args(given),
         queue=queue,
         priority=priority,
         run_at=None if at is None else words.moment(at, "--at"),
@@ -80,8 +87,11 @@ def enqueue(
     )
     if app is not None:
         job = _checked(job, app)
+        if args_file is None:
+            _refuse_typed(job.kind, job.secret_args & parsed(words.named_args(args)).keys())
     delay = None if in_ is None else words.seconds(in_, "--in")
-    _tell(cli, attach.ask(cli, _add, job, delay, closed=closed, given=None if app is not None else args))
+    unchecked = None if app is not None else given
+    _tell(cli, attach.ask(cli, _add, job, delay, closed=closed, given=unchecked, typed=args_file is None))
 
 
 def _checked(job: NewJob, path: str) -> NewJob:
@@ -99,10 +109,29 @@ def _checked(job: NewJob, path: str) -> NewJob:
     )
 
 
+def _object(path: str) -> str:
+    """Return the JSON object of a file, which no error quotes: it may hold secrets."""
+    text = read_given(path, "--args-file").strip()
+    if not text.startswith("{"):
+        raise InvalidInput("--args-file has no JSON object", hint='Such as {"invoice_id": 7}.')
+    return text
+
+
+def _refuse_typed(kind: str, names: Collection[str]) -> None:
+    """Refuse secrets that were typed: others on this machine see a command line, and the shell keeps it."""
+    if names:
+        raise InvalidInput(
+            f"{kind} has secret arguments, which are not taken from a command line: {', '.join(sorted(names))}",
+            hint=f"Send all arguments as one JSON object on stdin: ostinato enqueue {kind} --args-file - < args.json",
+            kind=kind,
+            secret_args=sorted(names),
+        )
+
+
 async def _add(
-    conn: AsyncConnection[Any], job: NewJob, delay: float | None, *, closed: bool, given: list[str] | None
+    conn: AsyncConnection[Any], job: NewJob, delay: float | None, *, closed: bool, given: list[str] | None, typed: bool
 ) -> Added:
-    """Add a job; `given` are its arguments as they were typed, unless an app has checked them."""
+    """Add a job; `given` are its arguments, unless an app has checked them, `typed` those of the command line."""
     schema = parsed(await workers.kind_schema(conn, job.kind)) if given is not None else None
     if given is not None and schema:
         job = replace(job, args=fitted(job.kind, given, schema))
@@ -114,7 +143,10 @@ async def _add(
     try:
         job_id = await _add_recorded(conn, job)
     except InvalidInput as error:
-        job_id = await _add_recorded(conn, jobs.naming_secrets(job, error))
+        named = jobs.naming_secrets(job, error)
+        if typed:
+            _refuse_typed(job.kind, named.secret_args)
+        job_id = await _add_recorded(conn, named)
     added = await inspect.show_job(conn, job_id)
     await queues.ring(conn, added.queue)
     obstacles = [each for each in await inspect.why(conn, job_id) if each.code in OBSTACLES]

@@ -25,6 +25,7 @@ from ostinato._faces.cli.frame.options import OfTenant, Yes, argument, flag, opt
 from ostinato._faces.cli.frame.verbs import Noun, commands
 from ostinato._faces.cli.operate.portals import portal
 from ostinato._faces.cli.operate.webhook_deliveries import Name, Tenant, attempts, probe, redeliver
+from ostinato._faces.cli.operate.webhook_headers import HeaderFile, headers_of
 
 ENDPOINT = Noun("endpoint", Name, {"tenant_id": (Tenant, "default")})
 NewSecret = Annotated[Path | None, option("FILE", "Write the new secret to this new file, for you alone.")]
@@ -82,7 +83,8 @@ def create(
     secret_file: NewSecret = None,
     secret_from: OwnSecret = None,
     types: Types = ["*"],  # noqa: B006 - Typer copies it
-    header: Annotated[list[str], option("NAME:VALUE", "A static header to send along.")] = [],  # noqa: B006 - as above
+    header: Annotated[list[str], option("NAME:VALUE", "A static header that is no secret.")] = [],  # noqa: B006 - as above
+    header_file: HeaderFile = None,
     description: Annotated[str, option("TEXT", "What it is for.")] = "",
     timeout: Annotated[str, option("TIME", "Time to answer in.")] = "5s",
     disable_after: Annotated[str, option("TIME", "Failing for this long disables it.")] = "5d",
@@ -93,7 +95,7 @@ def create(
 
     Example: `ostinato webhooks create orders https://shop.example/hooks --secret-file orders.key`
     """
-    headers = dict(_header(text) for text in header)
+    headers = headers_of(header, header_file)
     allowed = parse_allowed(cli.settings.webhooks_allow_private)
     with _secret(secret_file, secret_from) as (given, keep):
         made = attach.ask(
@@ -125,6 +127,7 @@ def change(
     url: Annotated[str | None, option("URL", "Where it is now.")] = None,
     types: Annotated[list[str] | None, option("TYPE", "Only these from now on.", "--type")] = None,
     header: Annotated[list[str] | None, option("NAME:VALUE", "Static headers, instead of those before.")] = None,
+    header_file: HeaderFile = None,
     description: Annotated[str | None, option("TEXT", "What it is for.")] = None,
     timeout: Annotated[str | None, option("TIME", "Time to answer in.")] = None,
     disable_after: Annotated[str | None, option("TIME", "Failing for this long disables it.")] = None,
@@ -134,7 +137,7 @@ def change(
 
     Example: `ostinato webhooks change orders --url https://shop.example/v2/hooks`
     """
-    given = (url, types or None, header or None, description, timeout, disable_after)
+    given = (url, types or None, header or None, header_file, description, timeout, disable_after)
     if all(value is None for value in given):
         raise InvalidInput("no change is given", hint="See: ostinato webhooks change -h")
     attach.ask(
@@ -145,7 +148,7 @@ def change(
         url=url,
         event_types=types or None,
         description=description,
-        headers=dict(_header(text) for text in header) if header else None,
+        headers=headers_of(header or [], header_file) if header or header_file else None,
         timeout_seconds=words.seconds(timeout, "--timeout") if timeout else None,
         disable_after_seconds=(words.seconds(disable_after, "--disable-after") if disable_after else None),
         allowed=parse_allowed(cli.settings.webhooks_allow_private),
@@ -204,14 +207,6 @@ def _shown_url(url: str) -> str:
     """Return a URL without its query, which often holds a password."""
     path, mark, _ = url.partition("?")
     return f"{path}?***" if mark else path
-
-
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        # Not shown: it may be a password.
-        raise InvalidInput("a --header is not NAME:VALUE", hint="Write --header 'X-Shop: seven'.")
-    return name.strip(), value.strip()
 
 
 @contextmanager

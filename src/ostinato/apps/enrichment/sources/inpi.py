@@ -3,8 +3,8 @@
     POST /sso/login                 five times in 30 seconds, then a ban of ten minutes
     GET  /companies/{siren}         10,000 files a day
 
-Because logging in is limited itself, the token is in the database: one worker logs in while the
-others wait for it, it is renewed once when it is refused, and a sixth login is never tried.
+Because logging in is limited itself, the token is in the database, sealed: one worker logs in while
+the others wait for it, it is renewed once when it is refused, and a sixth login is never tried.
 """
 
 import asyncio
@@ -136,12 +136,20 @@ class Inpi(Source):
     async def _token(self, wire: Wire, refused: str | None) -> str | Reply:
         """Return a token that was not refused, or why there is none."""
         waits = wire.settings.timeout_ms / 1000
+        useless: str | None = None  # as it is stored: sealed twice, the same token is not the same text
         while True:
+            own = wire.tokens.own(self.api)
+            if own is not None and own != refused:
+                return own
             async with wire.lend() as conn:
-                asked = await QUERIES.one(conn, "ask_token", refused=refused)
+                asked = await QUERIES.one(conn, "ask_token", refused=useless)
             match asked["verdict"]:
                 case "token":
-                    return str(asked["token"])
+                    token = wire.tokens.opened(self.api, asked["token"])
+                    if token is not None and token != refused:
+                        return token
+                    useless = asked["token"]
+                    continue
                 case "login":
                     return await self._login(wire)
                 case "limited":
@@ -159,7 +167,8 @@ class Inpi(Source):
         async with wire.lend() as conn:
             now = await database.now(conn)
             seconds = 0.0 if token is None else life_of(token, now.timestamp())
-            await QUERIES.run(conn, "keep_token", token=token, seconds=seconds)
+            stored = None if token is None else wire.tokens.sealed(self.api, token, seconds)
+            await QUERIES.run(conn, "keep_token", token=stored, seconds=seconds)
         if token is not None:
             return token
         if reply.error is not None:

@@ -183,11 +183,11 @@ select enrichment.note_fetch(%(source)s, %(failed)s, %(error)s, %(pause_seconds)
                              %(breaker_seconds)s);
 
 -- name: ask_token
--- INPI's token, or who is to log in.
+-- INPI's token, sealed, or who is to log in.
 select verdict, token from enrichment.ask_token(%(refused)s);
 
 -- name: keep_token
--- Keeps INPI's token.
+-- Keeps INPI's token, sealed.
 select enrichment.keep_token(%(token)s, %(seconds)s);
 
 -- name: stale_companies

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path
 from pydantic import Field
 
+from ostinato import audit
 from ostinato.apps.outbound.coop import events, service
 from ostinato.apps.outbound.coop.texts import TEMPLATES
 from ostinato.apps.outbound.permissions import SEND, SET_UP
@@ -72,6 +73,7 @@ async def install_templates(caller: Who) -> dict[str, int]:
     async with caller.transaction() as conn:
         for template in TEMPLATES:
             await put_template(conn, caller.tenant_id, **template)
+        await audit.note(conn, "set", "template", "coop", count=len(TEMPLATES))
     return {"templates": len(TEMPLATES)}
 
 

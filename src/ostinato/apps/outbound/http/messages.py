@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import Header, Query, Request, Response
 from pydantic import Field, StrictBool
 
+from ostinato import audit
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import service
 from ostinato.apps.outbound.accept.memory import Memory
@@ -234,6 +235,7 @@ async def retry_message(caller: Who, message_id: UUID) -> MessageAccepted:
     """Send a message again that FAILED: its attempts begin anew, its history stays."""
     async with caller.transaction() as conn:
         message = await retries.retry(conn, caller.tenant_id, message_id, caller.subject)
+        await audit.note(conn, "retry", "message", str(message_id))
     return MessageAccepted(id=message.id, status=message.status)
 
 
@@ -242,6 +244,7 @@ async def cancel_message(caller: Who, message_id: UUID) -> MessageAccepted:
     """Cancel a message that waits. One that is being sent, or was, cannot be taken back."""
     async with caller.transaction() as conn:
         message = await retries.cancel(conn, caller.tenant_id, message_id, caller.subject)
+        await audit.note(conn, "cancel", "message", str(message_id))
     return MessageAccepted(id=message.id, status=message.status)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from pydantic import Field, StrictBool, StringConstraints
 
-from ostinato import database
+from ostinato import audit, database, tenants
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import address
 from ostinato.apps.outbound.model import Channel, OnUnknown, Sender
@@ -20,6 +20,7 @@ from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.apps.outbound.views import NUMBER, Name, Short, View
 from ostinato.errors import Conflict, Forbidden, InvalidInput, NotFound, SecretKeyMissing
+from ostinato.observe import redact
 from ostinato.web import Router, Who
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound senders"])
@@ -154,6 +155,8 @@ async def set_sender(caller: Who, body: NewSender) -> StoredSender:
         )
         if made["paced_anew"]:
             await holds.pace_anew(conn, tenant_id, made["id"])
+        fields = {"channel": body.channel, "fields": sorted(body.model_fields_set)}
+        await audit.note(conn, "set", "sender", str(made["id"]), detail=fields)
     if settings.trusts(tenant_id):
         async with caller.client.transaction() as conn:  # whose something is concerns all tenants
             await ownership.trust(conn, tenant_id, provider.name, key)
@@ -180,6 +183,7 @@ async def delete_sender(caller: Who, sender_id: SenderId) -> dict[str, int]:
         details = {"sender_id": sender_id}
         await store.note_audit(conn, caller.tenant_id, "SENDER_DELETED", caller.subject, details=details)
         await store.run(conn, "leave_ownership", tenant_id=caller.tenant_id, **gone)
+        await audit.note(conn, "delete", "sender", str(sender_id))
     return {"deleted": sender_id}
 
 
@@ -196,6 +200,7 @@ async def prove_sender(caller: Who, sender_id: SenderId) -> StoredSender:
         proof, key = await ownership.prove(sender, expected, Wire(http, account, now))
     async with caller.client.transaction() as conn:
         await ownership.claim(conn, tenant_id, sender.provider, key, proof=proof, by=caller.subject)
+        await _note(conn, caller, "prove", str(sender_id), {"proof": proof})
     return await _shown(caller, sender_id)
 
 
@@ -204,6 +209,7 @@ async def release_sender(caller: Who, sender_id: SenderId) -> dict[str, int]:
     """End the hold of a sender, once its trouble at the provider is fixed: what waits goes now."""
     async with caller.transaction() as conn:
         await holds.release_sender(conn, caller.tenant_id, sender_id, caller.subject)
+        await audit.note(conn, "release", "sender", str(sender_id))
     return {"released": sender_id}
 
 
@@ -223,6 +229,7 @@ async def grant_sender(caller: Who, body: Grant) -> Granted:
         found = await ownership.grant(
             conn, body.tenant_id, body.channel, body.key, account=body.account, by=caller.subject
         )
+        await _note_owner(conn, caller, "grant", found)
     return _granted(found)
 
 
@@ -233,13 +240,26 @@ async def withdraw_sender(
     """Withdraw a number, a sender name or a mail domain: nothing more goes out by it."""
     _check_key(caller)
     async with caller.client.transaction() as conn:
-        return _granted(await ownership.withdraw(conn, channel, key, by=caller.subject))
+        found = await ownership.withdraw(conn, channel, key, by=caller.subject)
+        await _note_owner(conn, caller, "withdraw", found)
+    return _granted(found)
 
 
 def _check_key(caller: Who) -> None:
     """Take only a key that the administrator made: a token's roles are what some tenant's directory says."""
     if caller.key_id is None:
         raise Forbidden("only an API key speaks for the installation", hint="ostinato keys create --role installation")
+
+
+async def _note_owner(conn: Connection, caller: Who, verb: str, found: Owned) -> None:
+    """Record whose something is by now; of a number or an address only what the log may show of it."""
+    await _note(conn, caller, verb, redact(found.key), {"channel": str(found.channel), "tenant": found.tenant_id})
+
+
+async def _note(conn: Connection, caller: Who, verb: str, target: str, detail: dict[str, object]) -> None:
+    """Record what was done as no tenant in particular, at the end of its transaction: an entry has its caller's."""
+    await tenants.enter(conn, caller.tenant_id, user_id=caller.subject, key_id=caller.key_id)
+    await audit.note(conn, verb, "sender", target, detail=detail)
 
 
 def _granted(found: Owned) -> Granted:

@@ -9,7 +9,7 @@ import phonenumbers
 from fastapi import Path
 from pydantic import Discriminator, Field, StrictBool, StringConstraints, WithJsonSchema
 
-from ostinato import jobs, tenants
+from ostinato import audit, jobs, tenants
 from ostinato.apps.outbound import store, views
 from ostinato.apps.outbound.accept import texts
 from ostinato.apps.outbound.errors import TemplateRefused
@@ -162,6 +162,7 @@ async def set_organisation(caller: Who, body: OrganisationView) -> OrganisationV
         before = OrganisationView.model_validate(await store.organisation(conn, tenant_id))
         await store.run(conn, "put_organisation", tenant_id=tenant_id, **body.model_dump())
         changed = {name for name in OrganisationView.model_fields if getattr(before, name) != getattr(body, name)}
+        await audit.note(conn, "set", "organisation", detail={"fields": sorted(changed)})
         if changed & HOURS:
             await holds.wake_quiet(conn, tenant_id)
         if changed & DAYS:
@@ -181,6 +182,7 @@ async def set_template(caller: Who, template_code: Code, language: Language, bod
         key = {"template_code": template_code, "language": language}
         await store.put_template(conn, caller.tenant_id, **key, **values)
         await holds.wake_template(conn, caller.tenant_id, template_code, language)
+        await audit.note(conn, "set", "template", f"{template_code}/{language}")
     return StoredTemplate(**body.model_dump(), template_code=template_code, language=language, held_until=None)
 
 

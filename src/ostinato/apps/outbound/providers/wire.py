@@ -121,7 +121,7 @@ def sanitised(text: str) -> str:
     Providers write numbers without a plus, so whatever is as long as one is taken for one.
     """
     plain = text.replace("\0", "").encode("utf-8", "replace").decode()
-    return _NUMBER.sub(MASK, redact(plain))[:MOST_TEXT]
+    return _NUMBER.sub(MASK, redact(plain, 2 * MOST_TEXT))[:MOST_TEXT]
 
 
 def safe(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -113,20 +113,21 @@ create function ostinato.create_webhook_endpoint(
     headers jsonb default '{}', retry jsonb default null, timeout_seconds double precision default 5,
     disable_after_seconds double precision default 432000, ordered boolean default true,
     endpoint_id bigint default null,
-    secret text default null, secret_hint text default null
+    secret text default null, secret_hint text default null, header_values text default null
 ) returns bigint language sql as $$
     select ostinato.create_webhook_endpoint(
-        $1::text, $2, $3, $4, $5, $6::json, $7::json, $8, $9, $10, $11, $12, $13)
+        $1::text, $2, $3, $4, $5, $6::json, $7::json, $8, $9, $10, $11, $12, $13, $14)
 $$;
 
 -- Changes an endpoint, see change_webhook_endpoint with json.
 create function ostinato.change_webhook_endpoint(
     name varchar, tenant_id text default null, url text default null, event_types text[] default null,
     description text default null, headers jsonb default null, retry jsonb default null,
-    timeout_seconds double precision default null, disable_after_seconds double precision default null
+    timeout_seconds double precision default null, disable_after_seconds double precision default null,
+    header_values text default null
 ) returns void language sql as $$
     select ostinato.change_webhook_endpoint(
-        $1::text, $2, $3, $4, $5, $6::json, $7::json, $8, $9)
+        $1::text, $2, $3, $4, $5, $6::json, $7::json, $8, $9, $10)
 $$;
 
 -- Records an action, see note_action with json.

@@ -40,8 +40,7 @@ begin
 end
 $$;
 
--- Refuses headers that are not a flat object of text, that are too many or too long, or that are the business of the
--- sender.
+-- Refuses headers that are too many, or that are the business of the sender, and values: clients seal those.
 create function ostinato_internal.check_webhook_headers(headers json) returns void language plpgsql immutable as $$
 declare
     v_bad text;
@@ -55,7 +54,6 @@ begin
         select case when bool_or(h.n > 1) then 'a name twice' else min(h.key) end into v_bad
         from (select e.key, e.value, count(*) over (partition by lower(e.key)) as n from json_each(headers) e) h
         where h.n > 1 or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or json_typeof(h.value) <> 'string'
-           or (h.value #>> '{}') !~ '^[ -~]*$' or length(h.value #>> '{}') > ostinato_internal.longest_text()
            or lower(h.key) ~ '^(webhook-|proxy-)'
            or lower(h.key) in ('host', 'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade',
                                'content-length', 'content-type', 'content-encoding', 'accept-encoding', 'expect');
@@ -66,6 +64,29 @@ begin
             hint = 'Give at most 20 names with text of printable ASCII; not host, content-*, webhook-* or what belongs '
                    'to the connection.';
     end if;
+    if exists (select from json_each_text(headers) h where h.value <> '') then
+        perform ostinato_internal.refuse_header_values();
+    end if;
+end
+$$;
+
+-- Refuses the values of an endpoint's headers unless they are sealed, and there where headers are.
+create function ostinato_internal.check_header_values(headers json, header_values text) returns void
+language plpgsql immutable as $$
+begin
+    if (header_values is not null) <> exists (select from json_object_keys(headers))
+       or ostinato.is_sealed(header_values) is false
+       or length(header_values) > 4 * ostinato_internal.most_note_bytes() then
+        perform ostinato_internal.refuse_header_values();
+    end if;
+end
+$$;
+
+create function ostinato_internal.refuse_header_values() returns void language plpgsql immutable as $$
+begin
+    raise exception using errcode = 'OS400',
+        message = 'the values of static headers must be sealed, and come beside their names', detail = '{}',
+        hint = 'Use `ostinato webhooks`, the API or webhooks.create_endpoint(), which seal them.';
 end
 $$;
 
@@ -102,13 +123,14 @@ begin
 end
 $$;
 
--- Adds an endpoint. Its id is chosen before (ostinato.new_id), because the sealed secret is bound to it.
+-- Adds an endpoint. Its id is chosen before (ostinato.new_id), because the sealed secret is bound to it, and so are the
+-- values of its headers: `headers` has their names, each with an empty text.
 create function ostinato.create_webhook_endpoint(
     name text, url text, event_types text[] default '{*}', tenant_id text default null, description text default '',
     headers json default '{}', retry json default null, timeout_seconds double precision default 5,
     disable_after_seconds double precision default 432000, ordered boolean default true,
     endpoint_id bigint default null,
-    secret text default null, secret_hint text default null
+    secret text default null, secret_hint text default null, header_values text default null
 ) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
@@ -121,8 +143,9 @@ begin
     v_new := row(endpoint_id, ostinato.tenant(tenant_id), name, url, event_types, 'active', null,
                  coalesce(description, ''), coalesce(headers, '{}'), coalesce(retry, ostinato_internal.webhook_retry()),
                  timeout_seconds, disable_after_seconds, coalesce(ordered, true), v_now, v_now, null,
-                 ostinato.last_position());
-    perform ostinato_internal.check_webhook_endpoint(v_new);
+                 ostinato.last_position(), header_values);
+    perform ostinato_internal.check_webhook_endpoint(v_new),
+            ostinato_internal.check_header_values(v_new.headers, header_values);
     insert into webhook_endpoint select v_new.*
     on conflict on constraint webhook_endpoint_tenant_id_name_key do nothing;
     if not found then
@@ -170,11 +193,13 @@ begin
 end
 $$;
 
--- Changes an endpoint; null leaves a value as it is. What is on its way already goes to the new URL.
+-- Changes an endpoint; null leaves a value as it is, and new headers replace all those before. What is on its
+-- way already goes to the new URL.
 create function ostinato.change_webhook_endpoint(
     name text, tenant_id text default null, url text default null, event_types text[] default null,
     description text default null, headers json default null, retry json default null,
-    timeout_seconds double precision default null, disable_after_seconds double precision default null
+    timeout_seconds double precision default null, disable_after_seconds double precision default null,
+    header_values text default null
 ) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
@@ -184,14 +209,19 @@ begin
     v_endpoint.url := coalesce(url, v_endpoint.url);
     v_endpoint.event_types := coalesce(event_types, v_endpoint.event_types);
     v_endpoint.description := coalesce(description, v_endpoint.description);
-    v_endpoint.headers := coalesce(headers, v_endpoint.headers);
+    if headers is not null then
+        v_endpoint.headers := headers;
+        v_endpoint.header_values := header_values;
+    end if;
     v_endpoint.retry := coalesce(retry, v_endpoint.retry);
     v_endpoint.timeout_seconds := coalesce(timeout_seconds, v_endpoint.timeout_seconds);
     v_endpoint.disable_after_seconds := coalesce(disable_after_seconds, v_endpoint.disable_after_seconds);
-    perform ostinato_internal.check_webhook_endpoint(v_endpoint);
+    perform ostinato_internal.check_webhook_endpoint(v_endpoint),
+            ostinato_internal.check_header_values(headers, header_values);
     update webhook_endpoint e
     set url = v_endpoint.url, event_types = v_endpoint.event_types, description = v_endpoint.description,
-        headers = v_endpoint.headers, retry = v_endpoint.retry, timeout_seconds = v_endpoint.timeout_seconds,
+        headers = v_endpoint.headers, header_values = v_endpoint.header_values, retry = v_endpoint.retry,
+        timeout_seconds = v_endpoint.timeout_seconds,
         disable_after_seconds = v_endpoint.disable_after_seconds, changed_at = ostinato.now()
     where e.id = v_endpoint.id;
     perform ostinato_internal.record(
@@ -449,6 +479,14 @@ begin
 end
 $$;
 
+-- Returns the static headers of an endpoint as they are stored: an object, or a text that opens as one.
+create function ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) returns json
+language sql stable as $$
+    select case when endpoint.header_values is null then endpoint.headers
+                when ostinato.is_sealed(endpoint.header_values) then to_json(endpoint.header_values)
+                else endpoint.header_values::json end
+$$;
+
 -- Returns what the job of a delivery has to send, and where. The verdict is `send`, or why there is nothing to do:
 -- `held` (its endpoint does not take anything now), `stale` (another job has it, or it is gone). Secrets come newest
 -- first.
@@ -489,7 +527,7 @@ begin
     endpoint_id := v_endpoint.id;
     endpoint := v_endpoint.name;
     url := v_endpoint.url;
-    headers := v_endpoint.headers;
+    headers := ostinato_internal.webhook_headers(v_endpoint);
     timeout_seconds := v_endpoint.timeout_seconds;
     retry := v_endpoint.retry;
     secrets := ostinato_internal.webhook_secrets(v_endpoint.id);
@@ -505,7 +543,8 @@ create function ostinato.probe_webhook_endpoint(
     out event_id text, out body text, out timeout_seconds double precision, out retry json, out sent_at timestamptz
 ) language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select 'send', e.tenant_id, e.id, e.name, e.url, e.headers, ostinato_internal.webhook_secrets(e.id), t.id,
+    select 'send', e.tenant_id, e.id, e.name, e.url, ostinato_internal.webhook_headers(e),
+           ostinato_internal.webhook_secrets(e.id), t.id,
            '{"specversion":"1.0","id":"' || t.id || '","source":"ostinato","type":"ostinato.webhooks.test","time":"'
                || to_char(ostinato.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '","tenantid":'
                    || to_json(e.tenant_id)

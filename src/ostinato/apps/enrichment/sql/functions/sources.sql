@@ -187,9 +187,9 @@ begin
 end
 $$;
 
--- INPI's token: `token`, if there is one that lives and is not the refused one; else `login`, if the caller is to log
--- in; `wait`, if another one does just now; `limited` after five logins within 30 seconds: a sixth would be answered
--- with a ban of ten minutes.
+-- INPI's token, sealed: `token`, if one is stored that lives and is not the one that the caller found useless (it does
+-- not open, or INPI refuses what is in it); else `login`, if the caller is to log in; `wait`, if another one does just
+-- now; `limited` after five logins within 30 seconds: a sixth would be answered with a ban of ten minutes.
 create function enrichment.ask_token(refused text default null, out verdict text, out token text) language plpgsql
 set search_path = enrichment, pg_catalog, pg_temp as $$
 declare
@@ -216,7 +216,7 @@ begin
 end
 $$;
 
--- Keeps a token for the seconds that it lives; null: the login failed.
+-- Keeps a token, sealed by the caller, for the seconds that it lives; null: the login failed, or nothing may be stored.
 create function enrichment.keep_token(token text, seconds double precision) returns void language sql
 set search_path = enrichment, pg_catalog, pg_temp as $$
     update source s set token = $1, token_until = ostinato.now() + make_interval(secs => $2), login_until = null
