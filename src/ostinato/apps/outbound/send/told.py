@@ -2,8 +2,8 @@
 
 Two calls for as many lines as there are: one finds and locks the messages, one writes what the lines mean; what they
 mean is decided here, by the same rule as of a line that is applied alone. The lines of a message keep their order: each
-counts from where the one before it left the message. What is not usual (an error, a message that nobody knows) is for
-`callbacks` to apply alone, with all other lines of its message.
+counts from where the one before it left the message. What is not usual, an error, is for `callbacks` to apply alone,
+with all other lines of its message.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,9 @@ from ostinato.apps.outbound.rules import Attempted
 from ostinato.apps.outbound.send.moves import ACTOR
 from ostinato.apps.outbound.send.settle import CALLBACK, RELAY
 from ostinato.apps.outbound.store import Connection, Row
+from ostinato.observe import get_logger
+
+log = get_logger("outbound")
 
 
 class Told(NamedTuple):
@@ -39,13 +42,13 @@ class Standing:
 
 
 async def apply(conn: Connection, told: Sequence[Told]) -> list[int | None]:
-    """Apply lines in their order: 1 had an effect, 0 came before; None: to be applied alone, after all others."""
-    done: list[int | None] = [None] * len(told)
-    if not told:
-        return done
+    """Apply lines in their order: 1 had an effect, 0 had none; None: to be applied alone, after these."""
     found = await _found(conn, told)
     odd = {row["id"] for number, row in found.items() if told[number].line.reported == "failed"}
     usual = [number for number, row in sorted(found.items()) if row["id"] not in odd]
+    done: list[int | None] = [None if number in found else 0 for number in range(len(told))]
+    for number in sorted(set(range(len(told))) - found.keys()):
+        log.info("callback_of_nobody", tenant_id=told[number].tenant_id, provider=told[number].line.provider)
     standing: dict[tuple[UUID, int], Standing] = {}
     moved: dict[UUID, Status] = {}
     seen: set[tuple[object, ...]] = set()

@@ -588,9 +588,18 @@ select id, received_at from outbound.add_callback(%(provider)s, %(url)s, %(conte
 -- A callback.
 select * from outbound.callback where id = %(id)s;
 
+-- name: callbacks
+-- Callbacks that nobody has worked through, in the order in which they came.
+select * from outbound.callback where id = any (%(ids)s::bigint[]) and processed_at is null order by id;
+
 -- name: end_callback
 -- A callback was worked through: its bytes go.
 select outbound.end_callback(%(id)s, %(lines)s, %(ignored)s);
+
+-- name: end_callbacks
+-- Callbacks were worked through: their bytes go.
+select outbound.end_callback(w.id, w.lines, w.ignored)
+from unnest(%(ids)s::bigint[], %(lines)s::integer[], %(ignored)s::integer[]) as w (id, lines, ignored);
 
 -- name: add_callback_line
 -- A line of a callback, unless it came before.
