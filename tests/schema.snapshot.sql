@@ -1134,11 +1134,11 @@ CREATE FUNCTION ostinato.open_group(job_id bigint, "position" integer) RETURNS b
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.open_group(job_id bigint, "position" integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) RETURNS bigint
+CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb DEFAULT NULL::jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.open_portal(hash bytea, seconds double precision DEFAULT 3600, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1671,15 +1671,15 @@ CREATE FUNCTION ostinato.transition(machine character varying, entity text, id t
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false) RETURNS TABLE(id text, from_state text, to_state text)
+CREATE FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false, correlation_ids text[] DEFAULT NULL::text[]) RETURNS TABLE(id text, from_state text, to_state text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes jsonb DEFAULT NULL::jsonb, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false) RETURNS TABLE(id text, from_state text, to_state text)
+ALTER FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes jsonb DEFAULT NULL::jsonb, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false, correlation_ids text[] DEFAULT NULL::text[]) RETURNS TABLE(id text, from_state text, to_state text)
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.unregister_worker(worker_id uuid) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2261,6 +2261,11 @@ CREATE FUNCTION ostinato_internal.column_type(entity text, name text) RETURNS te
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.column_type(entity text, name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer DEFAULT 1) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -4168,6 +4173,11 @@ CREATE FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) RETURNS SETOF 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -5082,7 +5092,8 @@ CREATE UNLOGGED TABLE ostinato_data.transition_pass (
     why text,
     correlation_id text COLLATE pg_catalog."C",
     job_id bigint,
-    attempt integer
+    attempt integer,
+    correlation_ids jsonb
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY ostinato_data.transition_pass FORCE ROW LEVEL SECURITY;
@@ -6208,9 +6219,9 @@ GRANT ALL ON FUNCTION ostinato.only_read() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.open_group(job_id bigint, "position" integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_group(job_id bigint, "position" integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_group(job_id bigint, "position" integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) TO ostinato_tenant;
@@ -6512,12 +6523,12 @@ GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, ev
 REVOKE ALL ON FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_tenant;
@@ -6803,6 +6814,9 @@ GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event,
 REVOKE ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) TO ostinato_tenant;
@@ -7792,6 +7806,9 @@ GRANT ALL ON FUNCTION ostinato_internal.trail_of_transitions(correlation_id text
 REVOKE ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_tenant;
