@@ -36,6 +36,9 @@ FIRST = 998_000_001
 TENANT = "bench"
 COUNTED_SECONDS = 1.0
 ROLES = ("agency_user", "capture")
+ASKED = ("cached POST", "cached GET", "new", "replay", "beside POST", "beside GET")
+NAMES = frozenset(f"{name}{cpu}" for name in ASKED for cpu in ("", " cpu"))
+"""What `bench.apps` finds here."""
 
 
 async def key_of(dsn: str, subject: str) -> str:

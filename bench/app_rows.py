@@ -29,8 +29,15 @@ from ostinato._core.base.flow import flow
 
 SINGLES = 300
 TURNS = 5
-MESSAGES = 1_000
+MESSAGES = 3_000
 KEYS = (500, 1)
+NAMES = frozenset(
+    {
+        *("drain", "limit", "plain", "single", "bare insert", "webhooks", "beside webhooks"),
+        *(f"events {keys}" for keys in KEYS),
+    }
+)
+"""What `measure` finds."""
 
 
 async def a_second(count: int, work: Callable[[int], Awaitable[object]]) -> float:
@@ -80,4 +87,6 @@ def measure(server: BenchServer) -> dict[str, float]:
         ours.prepare(dsn)
         found |= asyncio.run(one_by_one(dsn))
     sent = asyncio.run(webhooks.one_round(MESSAGES))
-    return found | {"webhooks": sent.worker, "httpx": sent.alone} | asyncio.run(event_rates())
+    found |= {"webhooks": sent.worker, "beside webhooks": sent.alone} | asyncio.run(event_rates())
+    assert found.keys() == NAMES, found.keys() ^ NAMES  # noqa: S101
+    return found

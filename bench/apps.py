@@ -9,43 +9,46 @@ of an enrichment has a shorter one than its yardstick. Events have no yardstick 
 """
 
 import argparse
-import asyncio
 import os
-import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from bench import app_http, app_rows, http, outbound, transactions
+from bench import rounds as of_rounds
 from bench.server import BenchServer, running
 from bench.systems import ours
-from ostinato import Client
 from ostinato._core.base import log
-from ostinato._core.engine.schema import install
-from ostinato.apps.outbound.schema import COMPONENT
 
-BULK = 5_000
-JOBS = 1_000
+JOBS = 3_000
+REQUESTS = ("GET", "POST", "POST key")
+
+
+class Share(NamedTuple):
+    """A figure divided by another one of the same run, or by a number."""
+
+    mine: str
+    theirs: str | float
+
+    def value(self, found: dict[str, float]) -> float:
+        return found[self.mine] / (found[self.theirs] if isinstance(self.theirs, str) else self.theirs)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of the table; `value` is None where this program measures nothing."""
+    """A figure of the table; `share` is None where this program measures nothing."""
 
     figure: str
     yardstick: str
     target: float | None
-    value: Callable[[dict[str, float]], float] | None
+    share: Share | None
     instead: str = ""
     """The command that measures it, or what is missing."""
 
 
-def of(mine: str, theirs: str) -> Callable[[dict[str, float]], float]:
-    return lambda found: found[mine] / found[theirs]
-
+of = Share
 
 ROWS = (
     Row("GET of a job", "bare FastAPI, same query", 0.75, of("GET", "bare GET")),
@@ -53,11 +56,13 @@ ROWS = (
     Row("POST that enqueues", "bare FastAPI, same insert", 0.75, of("POST", "bare POST")),
     Row("  by processor time", "", None, of("bare POST cpu", "POST cpu")),
     Row("POST with a key", "the same bare POST", None, of("POST key", "bare POST")),
-    Row("outbound: accepted", "the bare POST", 0.50, of("accept", "bare POST")),
-    Row("outbound: batch of 500", "bulk enqueue", 0.20, of("batch", "bulk")),
-    Row("outbound: sent", "httpx alone", 0.60, of("send", "httpx")),
-    Row("callbacks stored", "the bare POST", 0.70, of("callbacks", "bare POST")),
-    Row("callbacks applied", "bulk enqueue", 0.10, of("apply", "bulk")),
+    Row("outbound: accepted", "the bare POST", 0.50, of("accept", "beside accept")),
+    Row("  by processor time", "", None, of("beside accept cpu", "accept cpu")),
+    Row("outbound: batch of 500", "bulk enqueue", 0.20, of("batch", "beside batch")),
+    Row("outbound: sent", "httpx alone", 0.60, of("send", "beside send")),
+    Row("callbacks stored", "the bare POST", 0.70, of("callbacks", "beside callbacks")),
+    Row("  by processor time", "", None, of("beside callbacks cpu", "callbacks cpu")),
+    Row("callbacks applied", "bulk enqueue", 0.10, of("apply", "beside apply")),
     Row("capture: new", "the bare POST", 0.45, of("new", "beside POST")),
     Row("capture: replay", "the bare POST", 0.70, of("replay", "beside POST")),
     Row("enrichment: cached POST", "the bare POST", 0.60, of("cached POST", "beside POST")),
@@ -67,41 +72,26 @@ ROWS = (
     Row("enrichment: bulk", "the sources' limits", 0.95, None, "bench.enrichment --bulk 600"),
     Row("plain functions", "async no-op drain", 0.35, of("plain", "drain")),
     Row("ctx.transaction() jobs", "pgbench, same statements", 0.70, of("worker", "same")),
-    Row("events, 500 keys", "25,000 a second", 1.0, lambda found: found["events 500"] / 25_000),
-    Row("events, one key", "2,000 a second", 1.0, lambda found: found["events 1"] / 2_000),
-    Row("webhooks, 300 keys", "httpx alone", 0.50, of("webhooks", "httpx")),
+    Row("events, 500 keys", "25,000 a second", 1.0, of("events 500", 25_000)),
+    Row("events, one key", "2,000 a second", 1.0, of("events 1", 2_000)),
+    Row("webhooks, 300 keys", "httpx alone", 0.50, of("webhooks", "beside webhooks")),
     Row("drain, no-op", "the SQL limit", 0.75, of("drain", "limit")),
     Row("one by one enqueue", "a bare single-row insert", 0.75, of("single", "bare insert")),
     Row("watch folder, pages", "OCRmyPDF's own command", 0.95, None, "bench.watchfolder"),
-    Row("rounds, worst lateness", "5 s", None, None, "bench.rounds"),
+    Row("rounds, worst lateness", f"{of_rounds.LATEST_SECONDS:g} s", None, None, "bench.rounds"),
 )
 
 
 def measure_api(server: BenchServer, rounds: int) -> dict[str, float]:
     with server.database("bench_http") as dsn:
         ours.prepare(dsn)
-        loads = http.measure(dsn, rounds, ("GET", "POST", "POST key"))
-        found = {"bulk": asyncio.run(bulk(dsn))}
+        loads = http.measure(dsn, rounds, REQUESTS)
+    found: dict[str, float] = {}
     for (which, request), each in loads.items():
         name = f"bare {request}" if which == "bare" else request
         found[name] = median(one.rate for one in each)
         found[f"{name} cpu"] = median(one.cpu for one in each)
     return found
-
-
-async def bulk(dsn: str) -> float:
-    """Jobs a second, added in one statement."""
-    async with Client(ours.database(dsn)) as client:
-        started = time.perf_counter()
-        await http.NOOP.enqueue_many(client, [{"n": n} for n in range(BULK)])
-        return BULK / (time.perf_counter() - started)
-
-
-def measure_outbound(server: BenchServer) -> dict[str, float]:
-    with server.database("bench_outbound") as dsn, tempfile.TemporaryDirectory() as folder:
-        asyncio.run(install(dsn, [COMPONENT]))
-        found = asyncio.run(outbound.measure(dsn, outbound.MESSAGES, outbound.SECONDS, Path(folder)))
-    return {name: rate.a_second for name, rate in found.items()}
 
 
 def measure_app_requests(server: BenchServer, rounds: int) -> dict[str, float]:
@@ -111,11 +101,31 @@ def measure_app_requests(server: BenchServer, rounds: int) -> dict[str, float]:
     return rates | {f"{name} cpu": median(one.cpu for one in each) for name, each in loads.items()}
 
 
+def merged(*parts: dict[str, float]) -> dict[str, float]:
+    """All figures; no name stands for two, because a row would be divided by another one's yardstick."""
+    found: dict[str, float] = {}
+    for part in parts:
+        if twice := found.keys() & part.keys():
+            raise ValueError(f"two figures have one name: {', '.join(sorted(twice))}")
+        found |= part
+    return found
+
+
+PARTS = (
+    frozenset(f"{bare}{request}{cpu}" for bare in ("", "bare ") for request in REQUESTS for cpu in ("", " cpu")),
+    outbound.NAMES,
+    frozenset(transactions.Round._fields),
+    app_http.NAMES,
+    app_rows.NAMES,
+)
+"""The names of what each part finds."""
+
+
 def lines(found: dict[str, float], rows: Sequence[Row] = ROWS) -> list[str]:
     """The table, at most 80 columns wide."""
     made = [f"{'figure':<27}{'against':<28}{'target':>7}{'now':>7}"]
     for row in rows:
-        share = 0.0 if row.value is None else row.value(found)
+        share = 0.0 if row.share is None else row.share.value(found)
         wanted = "" if row.target is None else f"{row.target:.0%}"
         head = f"{row.figure:<27}{row.yardstick:<28}{wanted:>7}"
         made.append(f"{head}{share:>7.0%}" if share else f"{head}{'-':>7}")
@@ -131,11 +141,13 @@ def main() -> None:
     log.configure(level="error")
     before = os.getloadavg()[0]
     with running() as server:
-        found = measure_api(server, rounds)
-        found |= measure_outbound(server)
-        found |= transactions.one_round(server, JOBS)._asdict()
-        found |= measure_app_requests(server, max(1, rounds // 2))
-        found |= app_rows.measure(server)
+        found = merged(
+            measure_api(server, rounds),
+            outbound.measure(server),
+            transactions.one_round(server, JOBS)._asdict(),
+            measure_app_requests(server, max(1, rounds // 2)),
+            app_rows.measure(server),
+        )
     print("\n".join(lines(found)))
     quiet = "" if before < 1 else ": the machine was not quiet"
     print(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, load {before:.1f} before{quiet}")

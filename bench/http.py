@@ -132,6 +132,7 @@ class Load:
     p99: float
     cpu: float = 0.0
     """Microseconds of a processor that the server's process takes for a request."""
+    done: int = 0
 
 
 NUMBERS = itertools.count(100_000_000)
@@ -139,12 +140,11 @@ NUMBER = b"123456789"
 """Stands in a request for a number of its own."""
 
 
-async def one_caller(
-    port: int, request: bytes, until: float, took: list[float], numbers: Iterator[int] = NUMBERS
-) -> None:
+async def one_caller(port: int, requests: Iterator[bytes], until: float, took: list[float]) -> None:
+    """Make one request after the other, until a time or until there are no more."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    while (started := time.perf_counter()) < until:
-        writer.write(request.replace(NUMBER, str(next(numbers)).encode()))
+    while (started := time.perf_counter()) < until and (request := next(requests, None)) is not None:
+        writer.write(request)
         head = await reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", head)
         assert length is not None  # noqa: S101
@@ -155,15 +155,26 @@ async def one_caller(
     writer.close()
 
 
-async def load(port: int, requests: Sequence[bytes], seconds: float, numbers: Iterator[int] = NUMBERS) -> Load:
-    """Keep the connections busy; they take turns with the requests."""
+def numbered(request: bytes, numbers: Iterator[int]) -> Iterator[bytes]:
+    """The request again and again, each with a number of its own."""
+    return (request.replace(NUMBER, str(number).encode()) for number in numbers)
+
+
+Requests = Sequence[bytes] | Iterator[bytes]
+"""Some, of which each connection has one again and again; or all of them, which the connections share."""
+
+
+async def load(port: int, requests: Requests, seconds: float, numbers: Iterator[int] = NUMBERS) -> Load:
+    """Keep the connections busy, for so long or until there are no more requests."""
     took: list[float] = []
-    until = time.perf_counter() + seconds
-    turns = itertools.islice(itertools.cycle(requests), CONNECTIONS)
-    await asyncio.gather(*(one_caller(port, request, until, took, numbers) for request in turns))
+    started = time.perf_counter()
+    turns = itertools.islice(itertools.cycle(requests), CONNECTIONS) if isinstance(requests, Sequence) else ()
+    sources = [numbered(request, numbers) for request in turns] or [iter(requests)] * CONNECTIONS
+    await asyncio.gather(*(one_caller(port, source, started + seconds, took) for source in sources))
+    whole = min(seconds, time.perf_counter() - started)
     took.sort()
     count = len(took)
-    return Load(count / seconds, 1000 * took[count // 2], 1000 * took[int(count * 0.99)])
+    return Load(count / whole, 1000 * took[count // 2], 1000 * took[int(count * 0.99)], done=count)
 
 
 def request_of(which: str, key: str, job_id: int) -> bytes:
@@ -207,13 +218,13 @@ async def job_of(dsn: str) -> int:
         return await client.for_tenant("bench").enqueue("bench.noop", {"n": 1})
 
 
-def measured(port: int, process: psutil.Process, requests: Sequence[bytes], numbers: Iterator[int] = NUMBERS) -> Load:
+def measured(port: int, process: psutil.Process, requests: Requests, numbers: Iterator[int] = NUMBERS) -> Load:
     asyncio.run(load(port, requests, WARM_SECONDS, numbers))
     before = process.cpu_times()
     found = asyncio.run(load(port, requests, SECONDS, numbers))
     after = process.cpu_times()
     took = after.user + after.system - before.user - before.system
-    return replace(found, cpu=1e6 * took / (found.rate * SECONDS))
+    return replace(found, cpu=1e6 * took / found.done)
 
 
 def measure(

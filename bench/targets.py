@@ -106,7 +106,7 @@ TARGETS: tuple[Target, ...] = (
     multiple(OURS, "drain", "plain functions", 0.35, PLAIN),
     multiple("celery", "drain", "plain functions", 1, PLAIN),
     multiple("celery-threads", "drain", "plain functions", 1, PLAIN),
-    share("share of the SQL limit", "limit_share", 0.5),
+    share("share of the SQL limit", "limit_share", 0.75),
     at_least("bulk enqueue", ours("bulk"), 40_000),
     multiple("procrastinate", "single", "one by one", 2),
     at_most("start latency p50 against PgQueuer", best_of(PGQUEUER, "latency_p50"), 1, "x"),

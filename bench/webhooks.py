@@ -121,14 +121,15 @@ async def by_worker(url: str, counts: Any, messages: int) -> tuple[float, int]: 
             await outbox.emit_many(conn, events)
         seen, connections = await counts()
         worker = Worker([idle()], engine.database, settings)
-        started = time.perf_counter()
         running = asyncio.create_task(worker.run())
+        await worker.started.wait()
+        started, before = time.perf_counter(), (await counts())[0]
         while (await counts())[0] < seen + messages:  # noqa: ASYNC110 - another process counts
             await asyncio.sleep(0.02)
         seconds = time.perf_counter() - started
         worker.stop()
         await running
-        return messages / seconds, (await counts())[1] - connections
+        return (seen + messages - before) / seconds, (await counts())[1] - connections
 
 
 async def alone(url: str, messages: int) -> float:

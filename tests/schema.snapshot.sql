@@ -351,15 +351,15 @@ CREATE FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers json DEFAULT NULL::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision, header_values text DEFAULT NULL::text) RETURNS void
+CREATE FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers json DEFAULT NULL::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision, header_values text DEFAULT NULL::text) RETURNS void
+ALTER FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision) RETURNS void
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_open_kind(kind text, queue text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -443,15 +443,15 @@ CREATE FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text, header_values text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers jsonb DEFAULT '{}'::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text, header_values text DEFAULT NULL::text) RETURNS bigint
+ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers jsonb DEFAULT '{}'::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.dead_letter_groups(most integer DEFAULT 1000) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -718,11 +718,6 @@ CREATE FUNCTION ostinato.heal_lanes() RETURNS integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.heal_lanes() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.heal_webhooks(most integer DEFAULT 500, endpoints integer DEFAULT 50) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean DEFAULT false, blocked_by text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -883,9 +878,7 @@ CREATE TABLE ostinato_data.fault (
     first_at timestamp with time zone NOT NULL,
     last_at timestamp with time zone NOT NULL,
     state text NOT NULL COLLATE pg_catalog."C",
-    message text NOT NULL,
-    queue text COLLATE pg_catalog."C",
-    job_id bigint
+    message text NOT NULL
 );
 ALTER TABLE ONLY ostinato_data.fault FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.fault OWNER TO ostinato_owner;
@@ -914,11 +907,11 @@ CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT qu
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100, after_tenant text DEFAULT ''::text, after_name text DEFAULT ''::text) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
+CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_places(after text DEFAULT ''::text, most integer DEFAULT 1000) RETURNS TABLE(tenant_id text, state text, cell text, move_id uuid, changed_at timestamp with time zone)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -934,7 +927,7 @@ CREATE TABLE ostinato_data.quarantine (
     queue text NOT NULL COLLATE pg_catalog."C",
     worker_id uuid,
     damage text NOT NULL,
-    CONSTRAINT quarantine_place_check CHECK ((place = ANY (ARRAY['ready'::text, 'claim'::text, 'scheduled'::text])))
+    CONSTRAINT quarantine_place_check CHECK ((place = ANY (ARRAY['ready'::text, 'claim'::text])))
 );
 ALTER TABLE ONLY ostinato_data.quarantine FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.quarantine OWNER TO ostinato_owner;
@@ -1048,7 +1041,7 @@ CREATE FUNCTION ostinato.measure_alert(name text) RETURNS TABLE(label text, valu
     AS …;
 ALTER FUNCTION ostinato.measure_alert(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 500, endpoints integer DEFAULT 50) RETURNS integer
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
@@ -1141,11 +1134,11 @@ CREATE FUNCTION ostinato.open_group(job_id bigint, "position" integer) RETURNS b
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.open_group(job_id bigint, "position" integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) RETURNS bigint
+CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb DEFAULT NULL::jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.open_portal(hash bytea, seconds double precision DEFAULT 3600, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1534,11 +1527,11 @@ CREATE FUNCTION ostinato.server_connections() RETURNS integer
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.server_connections() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[] DEFAULT '{}'::bigint[], state text DEFAULT NULL::text, message text DEFAULT NULL::text) RETURNS SETOF bigint
-    LANGUAGE plpgsql
+CREATE FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) RETURNS SETOF bigint
+    LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1678,15 +1671,15 @@ CREATE FUNCTION ostinato.transition(machine character varying, entity text, id t
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false) RETURNS TABLE(id text, from_state text, to_state text)
+CREATE FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false, correlation_ids text[] DEFAULT NULL::text[]) RETURNS TABLE(id text, from_state text, to_state text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes jsonb DEFAULT NULL::jsonb, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false) RETURNS TABLE(id text, from_state text, to_state text)
+ALTER FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes jsonb DEFAULT NULL::jsonb, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false, correlation_ids text[] DEFAULT NULL::text[]) RETURNS TABLE(id text, from_state text, to_state text)
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.unregister_worker(worker_id uuid) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2038,10 +2031,6 @@ CREATE FUNCTION ostinato_internal.check_events(types text[], payloads text[], or
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.check_header_values(headers json, header_values text) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato_internal.check_header_values(headers json, header_values text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_here(tenant_ids text[]) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2197,7 +2186,6 @@ CREATE TABLE ostinato_data.webhook_endpoint (
     changed_at timestamp with time zone NOT NULL,
     failing_since timestamp with time zone,
     from_position bigint NOT NULL,
-    header_values text,
     CONSTRAINT webhook_endpoint_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
 );
 ALTER TABLE ONLY ostinato_data.webhook_endpoint FORCE ROW LEVEL SECURITY;
@@ -2273,6 +2261,11 @@ CREATE FUNCTION ostinato_internal.column_type(entity text, name text) RETURNS te
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.column_type(entity text, name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer DEFAULT 1) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2518,10 +2511,6 @@ CREATE FUNCTION ostinato_internal.fake_now() RETURNS timestamp with time zone
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.fake_now() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.fault_lasts() RETURNS interval
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato_internal.fault_lasts() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2922,15 +2911,6 @@ CREATE FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) RETURN
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) RETURNS TABLE(kind text, "position" bigint)
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.last_id() RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -3175,11 +3155,6 @@ CREATE FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after times
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) RETURNS bigint[]
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) RETURNS timestamp without time zone
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -3209,11 +3184,11 @@ CREATE FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint) RETURNS void
+CREATE FUNCTION ostinato_internal.note_fault(part text, state text, message text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.note_fault(part text, state text, message text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) RETURNS SETOF ostinato_data.alert_change
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3584,14 +3559,14 @@ CREATE FUNCTION ostinato_internal.ready_keys(queue text, after text) RETURNS SET
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.ready_keys(queue text, after text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer DEFAULT '-32768'::integer, after_tenant text DEFAULT ''::text, most integer DEFAULT NULL::integer) RETURNS TABLE(priority smallint, tenant_id text, first bigint)
+CREATE FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer DEFAULT '-32768'::integer, after_tenant text DEFAULT ''::text) RETURNS TABLE(priority smallint, tenant_id text, first bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.ready_lines() RETURNS TABLE(queue text, n bigint, oldest double precision)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3680,10 +3655,6 @@ CREATE FUNCTION ostinato_internal.refuse_hash() RETURNS void
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_hash() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.refuse_header_values() RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato_internal.refuse_header_values() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -3908,22 +3879,11 @@ CREATE FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) RETURNS SETOF
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer DEFAULT 1000) RETURNS SETOF bigint
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) RETURNS SETOF bigint
+CREATE FUNCTION ostinato_internal.set_aside_ready(queue text, most integer DEFAULT 20000) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
     AS …;
-ALTER FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint, job_id bigint, attempt integer, failures smallint, crashes smallint, "position" bigint, worker_id uuid, keyed boolean, claim_id bigint, limit_keys text[])
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3966,15 +3926,6 @@ CREATE FUNCTION ostinato_internal.shelf_kinds() RETURNS TABLE(queue text, kind t
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.shelf_kinds() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.shelf_lanes(queue text) RETURNS TABLE(priority smallint, tenant_id text)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato_internal.shelf_lanes(queue text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.shelf_least() RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato_internal.shelf_least() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.shelf_sample() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -4222,13 +4173,11 @@ CREATE FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) RETURNS SETOF 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) RETURNS TABLE(priority smallint, tenant_id text, unrun text[])
-    LANGUAGE sql
+CREATE FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) RETURNS text
+    LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_hashjoin TO 'on'
     AS …;
-ALTER FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -4302,10 +4251,6 @@ CREATE FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) RETURNS ost
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) RETURNS json
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.webhook_retry() RETURNS json
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -4338,11 +4283,6 @@ CREATE FUNCTION ostinato_internal.why_cancelling(job_id bigint) RETURNS SETOF os
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.why_cancelling(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.why_claims_fail(queue text) RETURNS SETOF ostinato_data.reason
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato_internal.why_claims_fail(queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.why_deferred(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -5152,7 +5092,8 @@ CREATE UNLOGGED TABLE ostinato_data.transition_pass (
     why text,
     correlation_id text COLLATE pg_catalog."C",
     job_id bigint,
-    attempt integer
+    attempt integer,
+    correlation_ids jsonb
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY ostinato_data.transition_pass FORCE ROW LEVEL SECURITY;
@@ -5850,12 +5791,12 @@ GRANT ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[],
 REVOKE ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_tenant;
@@ -5901,12 +5842,12 @@ GRANT ALL ON FUNCTION ostinato.count_states(machine text, most integer, sample i
 REVOKE ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.dead_letter_groups(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_tenant;
@@ -6052,9 +5993,6 @@ GRANT ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.heal_lanes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heal_lanes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.heal_lanes() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_tenant;
@@ -6150,9 +6088,9 @@ GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean
 REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_places(after text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_places(after text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_places(after text, most integer) TO ostinato_tenant;
@@ -6281,9 +6219,9 @@ GRANT ALL ON FUNCTION ostinato.only_read() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.open_group(job_id bigint, "position" integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_group(job_id bigint, "position" integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_group(job_id bigint, "position" integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer, correlation_ids jsonb) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_portal(hash bytea, seconds double precision, tenant_id text) TO ostinato_tenant;
@@ -6501,9 +6439,9 @@ GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer
 REVOKE ALL ON FUNCTION ostinato.server_connections() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.server_connections() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.server_connections() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -6585,12 +6523,12 @@ GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, ev
 REVOKE ALL ON FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean, correlation_ids text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_tenant;
@@ -6733,9 +6671,6 @@ GRANT ALL ON FUNCTION ostinato_internal.check_args(kind text, args text) TO osti
 REVOKE ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.check_header_values(headers json, header_values text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.check_header_values(headers json, header_values text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.check_header_values(headers json, header_values text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) TO ostinato_tenant;
@@ -6879,6 +6814,9 @@ GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event,
 REVOKE ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.count_children(job_ids bigint[], outcome text, by integer) TO ostinato_tenant;
@@ -6983,9 +6921,6 @@ GRANT ALL ON FUNCTION ostinato_internal.expire_waits(job_ids bigint[]) TO ostina
 REVOKE ALL ON FUNCTION ostinato_internal.fake_now() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.fault_lasts() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_tenant;
@@ -7177,9 +7112,6 @@ GRANT ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) TO ostinato
 REVOKE ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.last_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.last_id() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.last_id() TO ostinato_tenant;
@@ -7331,9 +7263,6 @@ GRANT ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence,
 REVOKE ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_tenant;
@@ -7352,9 +7281,9 @@ GRANT ALL ON FUNCTION ostinato_internal.no_limit() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_tenant;
@@ -7552,9 +7481,9 @@ GRANT ALL ON FUNCTION ostinato_internal.ready_cap() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.ready_lines() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_tenant;
@@ -7601,9 +7530,6 @@ GRANT ALL ON FUNCTION ostinato_internal.refuse_event(type text, field text, valu
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_hash() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_hash() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_hash() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.refuse_header_values() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.refuse_header_values() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.refuse_header_values() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_tenant;
@@ -7731,12 +7657,9 @@ GRANT ALL ON FUNCTION ostinato_internal.session_line(session ostinato_data.sessi
 REVOKE ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -7755,12 +7678,6 @@ GRANT ALL ON FUNCTION ostinato_internal.shelf_batch() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.shelf_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_kinds() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.shelf_lanes(queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.shelf_lanes(queue text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.shelf_lanes(queue text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.shelf_least() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.shelf_least() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.shelf_least() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.shelf_sample() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_sample() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_sample() TO ostinato_tenant;
@@ -7889,9 +7806,9 @@ GRANT ALL ON FUNCTION ostinato_internal.trail_of_transitions(correlation_id text
 REVOKE ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_tenant;
@@ -7934,9 +7851,6 @@ GRANT ALL ON FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer,
 REVOKE ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.webhook_retry() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_tenant;
@@ -7958,9 +7872,6 @@ GRANT ALL ON FUNCTION ostinato_internal.why_blocked(queue text, kind text) TO os
 REVOKE ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.why_claims_fail(queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.why_claims_fail(queue text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.why_claims_fail(queue text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_tenant;

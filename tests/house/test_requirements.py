@@ -2,8 +2,12 @@
 
 import re
 import tomllib
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
+
+import pytest
+from httpcore._synchronization import current_async_library
 
 from ostinato._faces.cli.dev.sbom import bill
 
@@ -36,6 +40,27 @@ def test_every_dependency_is_locked_for_those_who_run_it() -> None:
 
 def test_zones_are_known_where_the_system_has_no_data() -> None:
     assert "tzdata" in declared()
+
+
+def brought_by(extra: str) -> set[str]:
+    """What an extra brings, with the extras that it names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found = set()
+    for each in project["optional-dependencies"][extra]:
+        own = re.fullmatch(r"ostinato\[(.+)\]", each)
+        found |= set().union(*map(brought_by, own[1].split(","))) if own else {normal(NAME.findall(each)[0])}
+    return found
+
+
+@pytest.mark.parametrize("extra", ["api", "embedded", "lab", "capture", "enrichment", "outbound", "watchfolder"])
+def test_who_posts_much_by_httpx_has_what_it_looks_for_at_every_request(extra: str) -> None:
+    """A failing import is tried anew at every request: more than a tenth of what a request costs."""
+    assert "sniffio" in brought_by(extra)
+
+
+def test_what_httpx_looks_for_is_installed_beside_it() -> None:
+    assert current_async_library.__code__.co_names.count("sniffio")  # if it looks for it no more, it is not needed
+    assert find_spec("sniffio") is not None
 
 
 def test_what_tests_need_is_not_what_the_package_needs() -> None:

@@ -10,7 +10,7 @@ from psycopg import sql
 
 from ostinato._core.base.machine import Invariant, Machine, Transition, above, empty, equals, filled
 from ostinato._faces.cli.dev.machines import EXAMPLE
-from tests.sql.engine import START, Clock, Session, Sessions, refused, until_blocked
+from tests.sql.engine import START, Clock, Session, Sessions, Value, refused, until_blocked
 from tests.sql.machinery import ENTITY, Table, attach_to, table_of
 
 SENT = {"sent_at": "2026-03-02"}
@@ -165,6 +165,53 @@ def test_with_skip_those_that_cannot_are_left(db: Session, table: Table) -> None
     assert [row["id"] for row in moved] == [fresh]
     assert table.happen_all(db, [fresh, void], "cancel", skip=True) == []
     assert len(table.log(void)) == 1
+
+
+def test_rows_of_several_requests_go_together_each_as_part_of_its_own(db: Session, table: Table) -> None:
+    rows = [table.add() for _ in range(3)]
+    ids = [rows[0], f"0{rows[1]}", rows[2]]  # as the caller writes them
+
+    table.happen_all(db, ids, "cancel", correlation_id="all", correlation_ids=["req-0", "req-1", None])
+
+    log = db.call("list_transitions", entity=ENTITY)
+    assert {line["entity_id"]: line["correlation_id"] for line in log} == {
+        rows[0]: "req-0",
+        rows[1]: "req-1",
+        rows[2]: "all",
+    }
+
+
+def test_what_changes_may_be_another_in_each_row(db: Session, table: Table) -> None:
+    rows = [table.add() for _ in range(3)]
+    for row in rows:
+        table.happen(db, row, "send", changes=SENT)
+    each = [{"id": row, "receipt": f"R-{row}"} for row in reversed(rows)]
+
+    table.happen_all(db, rows, "pay", changes=json.dumps(each))
+
+    assert db.rows("select receipt, sent_at from billing.invoice order by id") == [
+        {"receipt": f"R-{row}", "sent_at": SENT["sent_at"]} for row in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "params"),
+    [
+        ("OS400", "2 rows have 1 correlation ids", {"correlation_ids": ["req-1"]}),
+        ("OS400", "correlation_id must be", {"correlation_ids": ["req-1", "x" * 201]}),
+        ("OS400", "changes may not hold 'state'", {"changes": json.dumps([{"id": 1, "state": "paid"}])}),
+        ("OS409", "of 2 rows of billing.invoice were not changed", {"changes": json.dumps([{"id": 1, "amount": 1}])}),
+    ],
+)
+def test_a_set_is_refused_that_does_not_fit_its_rows(
+    db: Session, table: Table, code: str, words: str, params: dict[str, Value]
+) -> None:
+    rows = [table.add(), table.add()]
+
+    with refused(code, words):
+        table.happen_all(db, rows, "cancel", **params)
+
+    assert [table.state(row) for row in rows] == ["draft", "draft"]
 
 
 def test_a_thousand_rows_go_in_one_call(db: Session, table: Table) -> None:
@@ -815,7 +862,7 @@ def test_the_parts_do_what_they_say(admin: Session, db: Session, table: Table) -
     assert db.get("relation_of", entity=ENTITY) == db.value("select %s::regclass::oid", ENTITY)
     assert [db.get("relation_of", entity=name) for name in ("invoice", "billing.bill", "a.b.c")] == [None, None, None]
     columns = "select ostinato_internal.changed_columns(t, '{\"amount\": 1}') from ostinato_data.machine_table t"
-    assert db.value(columns) == (", amount = (json_populate_record(null::billing.invoice, $3)).amount")
+    assert db.value(columns) == ", amount = c.amount"
     rule = {"states": ["sent"], "checks": [{"column": "amount", "is": ">", "value": "0'"}]}
     condition = db.get("rule_condition", rule=rule, row_name="t", state_column="state")
     assert condition == "(t.state::text <> all ('{sent}'::text[]) or ((t.amount > '0''')) is true)"

@@ -100,6 +100,25 @@ def test_many_at_once(db: Session, table: Table, ask: Ask) -> None:
     assert [line.entity_id for line in page] == [rows[1]]
 
 
+def test_many_at_once_as_parts_of_their_own_requests_and_each_with_its_own_changes(
+    db: Session, table: Table, ask: Ask
+) -> None:
+    rows = [table.add(), table.add()]
+    each = [{"id": row, "sent_at": f"at-{row}"} for row in rows]
+
+    ask(
+        lambda conn: machines.transition_all(
+            conn, EXAMPLE, ENTITY, rows, "send", by="sweep", correlation_ids=["a", "b"], each=each
+        )
+    )
+
+    assert {line.entity_id: line.correlation_id for line in ask(lambda conn: machines.history(conn, ENTITY))} == {
+        rows[0]: "a",
+        rows[1]: "b",
+    }
+    assert db.rows("select sent_at from billing.invoice order by id") == [{"sent_at": f"at-{row}"} for row in rows]
+
+
 def test_a_plain_connection_can_do_it_too(urls: Urls, table: Table) -> None:
     row = table.add()
 

@@ -672,6 +672,22 @@ async def _many(world: World, count: int) -> list[dict[str, Any]]:
     return made
 
 
+async def test_the_machine_is_asked_once_for_messages_that_go_together(world: World) -> None:
+    made = await _many(world, 12)
+    for number in range(12):
+        world.providers.script(f"+3363998{6000 + number}", statuses=[])
+    asked = "select last_value from ostinato_data.transition_pass_seq"
+    before = await world.value(asked)
+
+    await world.work()
+
+    told = await world.rows("select event, count(distinct xmin::text) from ostinato_data.transition group by event")
+    sets = {event: count for event, count in told if event in {"send", "accept"}}
+    assert sets["send"] == 1
+    assert await world.value(asked) - before == sum(sets.values()), "one pass for a set, not one for a message"
+    assert {(await world.show(each))["status"] for each in made} == {"SENT"}
+
+
 async def test_messages_that_go_together_are_begun_and_settled_in_sets(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -682,7 +698,8 @@ async def test_messages_that_go_together_are_begun_and_settled_in_sets(
 
     assert sum("consent_refusal" in text for text in sent) == 1
     assert sum("begin_attempt" in text for text in sent) == 1
-    assert sum("settle_taken" in text for text in sent) < len(made), "answers that came together are written so"
+    settled = sum("settle_taken" in text for text in sent)
+    assert settled < len(made), "answers that came together are written so"
     assert {(await world.show(each))["status"] for each in made} <= {"SENT", "DELIVERED"}
     assert list(world.providers.asked.values()) == [1] * 12
     audit = await world.call("GET", "/audit", params={"limit": 200})

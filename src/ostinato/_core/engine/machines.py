@@ -33,6 +33,9 @@ Fence = tuple[int, int] | Lease
 """A proof that a worker is not late: the token of its job (`ctx.token`), or a lease."""
 
 
+Changes = Mapping[str, object]
+
+
 class How(TypedDict, total=False):
     """The details of a transition."""
 
@@ -41,7 +44,7 @@ class How(TypedDict, total=False):
     why: str | None
     correlation_id: str | None
     """The request that it belongs to; by default that of the flow."""
-    changes: Mapping[str, object] | None
+    changes: Changes | None
     """Columns to set together with the state."""
     tenant_id: str | None
     """The tenant of the row, in a table in which several tenants may use the same id."""
@@ -167,14 +170,22 @@ async def transition_all(
     event: str,
     *,
     skip: bool = False,
+    correlation_ids: Sequence[str | None] | None = None,
+    each: Sequence[Changes] | None = None,
     **how: Unpack[How],
 ) -> list[Moved]:
     """Apply an event to many rows at once, all or none.
 
-    With `skip`, rows that do not exist, or whose state does not allow the event, are skipped.
+    With `skip`, rows that do not exist, or whose state does not allow the event, are skipped. Rows that are parts of
+    several requests have `correlation_ids`, one for each; what changes differently in each row is in `each`, with the
+    row's id.
     """
     named = _named(machine, entity, event, how)
-    rows = await call(conn, "transition_all", ids=[str(each) for each in ids], skip=skip, **named)
+    if each is not None:
+        named["changes"] = json.dumps([dict(changes) for changes in each], default=str)
+    if correlation_ids is not None:
+        named["correlation_ids"] = list(correlation_ids)
+    rows = await call(conn, "transition_all", ids=[str(one) for one in ids], skip=skip, **named)
     return [Moved(*row) for row in rows]
 
 

@@ -11,14 +11,16 @@ from ostinato.apps.outbound.errors import Undeliverable
 from ostinato.apps.outbound.model import WORDS
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS
 from ostinato.apps.outbound.providers import PROVIDERS
-from ostinato.apps.outbound.send import callbacks, fallbacks, holds, orphans, outages, sending
+from ostinato.apps.outbound.send import callbacks, fallbacks, holds, orphans, outages, sending, taking
 from ostinato.apps.outbound.send.sending import Sending
+from ostinato.apps.outbound.send.taking import Callback
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.errors import BodyTooLarge
 from ostinato.jobs import Batch
 
 MOST_RUNS = 200
 SENT_TOGETHER = 50
+TAKEN_TOGETHER = 100
 BATCH = 2000
 SUPPRESSION_YEARS = 3
 AT_HAND = Retry(delays=(1, 5, 30, 300, 3600))
@@ -39,10 +41,10 @@ async def send(batch: Batch[Sending]) -> None:
     await sending.send(batch, guards=(irrelevance,))
 
 
-@APP.job(queue=CALLBACKS, retry=AT_HAND)
-async def take_callback(ctx: Context, callback_id: int) -> None:
-    """Apply a callback that was stored: each of its lines once, a batch of them here."""
-    await _take(ctx, callback_id)
+@APP.job(queue=CALLBACKS, retry=AT_HAND, batch=TAKEN_TOGETHER)
+async def take_callback(batch: Batch[Callback]) -> None:
+    """Apply callbacks that were stored: each of their lines once, a batch of those of a large one here."""
+    await taking.take(batch, batch[0].ctx.settings(OutboundSettings), _take)
 
 
 @APP.job(queue=CALLBACKS, retry=AT_HAND)

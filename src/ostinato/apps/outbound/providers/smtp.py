@@ -27,6 +27,7 @@ from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retr
 from ostinato.apps.outbound.providers import reports, standin
 from ostinato.apps.outbound.providers.lines import Line
 from ostinato.apps.outbound.providers.protocol import Hook, Lost, NotSent, Outcome, Posted, Provider, Refused, Taken
+from ostinato.apps.outbound.providers.sessions import Account
 from ostinato.apps.outbound.providers.standin import LOST, OK, Asked, Reply, StandIn, Telling
 from ostinato.apps.outbound.providers.wire import Wire, is_same, sanitised, trusted
 from ostinato.apps.outbound.settings import OutboundSettings
@@ -35,6 +36,7 @@ from ostinato.apps.outbound.tokens import bounce_token
 # An address in a header is not to be folded or encoded: nobody would read it any more.
 POLICY: Final = email.policy.SMTP.clone(max_line_length=998)
 DEFERRALS: Final = 2
+CLOSING: Final = 421
 ANSWERS: Final = {
     "EHLO": "250-sandbox\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-DSN\r\n250 ENHANCEDSTATUSCODES",
     "MAIL": "250 2.1.0 OK",
@@ -95,30 +97,12 @@ class Smtp(Provider):
     trusts_reference = True
 
     async def send(self, content: Content, wire: Wire) -> Outcome:
-        """Send one mail over one connection."""
-        settings = wire.settings
-        mail = _composed(content, settings, wire.now)
-        client = aiosmtplib.SMTP(
-            hostname=settings.smtp_host,
-            port=settings.smtp_port,
-            use_tls=settings.smtp_tls == "tls",
-            start_tls=settings.smtp_tls == "starttls",
-            username=settings.smtp_username or None,
-            password=settings.smtp_password or None,
-            timeout=settings.timeout_seconds,
-            tls_context=trusted(settings.ca_file),
-        )
-        try:
-            await client.connect()
-            await client.ehlo()  # what it can do, DSN for one
-        except aiosmtplib.SMTPResponseException as error:
-            return _refused(error.code, error.message)
-        except (aiosmtplib.SMTPException, OSError, ValueError) as error:
-            return NotSent(f"{type(error).__name__}: the mail server could not be reached")
-        try:
-            return await _deliver(client, mail, content, settings)
-        finally:
-            client.close()
+        """Send one mail, over a session that is kept."""
+        mail = _composed(content, wire.settings, wire.now)
+        outcome = await _over_session(mail, content, wire, is_new=False)
+        # None: a session that was kept is gone, and nothing of the mail was said.
+        found = outcome or await _over_session(mail, content, wire, is_new=True)
+        return found or NotSent("the mail server is gone")
 
     async def prove(self, sender: Sender, expected: str, wire: Wire) -> str | None:
         """Look for the record that only the owner of the domain can write."""
@@ -178,6 +162,46 @@ class Smtp(Provider):
 
 
 SMTP: Final = Smtp()
+
+
+async def _over_session(mail: EmailMessage, content: Content, wire: Wire, *, is_new: bool) -> Outcome | None:
+    """Send a mail over a session; None: it was kept, and the server had closed it before the mail."""
+    settings = wire.settings
+    try:
+        session = await wire.mail.take(Account.of(settings, trusted(settings.ca_file)), is_new=is_new)
+    except aiosmtplib.SMTPResponseException as error:
+        return _refused(error.code, error.message)
+    except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+        return NotSent(f"{type(error).__name__}: the mail server could not be reached")
+    try:
+        outcome = await _deliver(session.client, mail, content, settings)
+        if session.is_kept and _was_closed(outcome, session.client):
+            return None
+        session.is_fit = isinstance(outcome, Taken) or (
+            isinstance(outcome, Refused) and await _is_reset(session.client)
+        )
+        return outcome
+    finally:
+        wire.mail.give_back(session)
+
+
+def _was_closed(outcome: Outcome, client: aiosmtplib.SMTP) -> bool:
+    """Return whether the server had ended the session before it took the mail: it is gone, or says that it closes."""
+    match outcome:
+        case NotSent():
+            return not client.is_connected
+        case Refused(response=response):
+            return response.get("code") == CLOSING
+    return False
+
+
+async def _is_reset(client: aiosmtplib.SMTP) -> bool:
+    """Have the server forget a mail that it refused."""
+    try:
+        await client.rset()
+    except (aiosmtplib.SMTPException, OSError):
+        return False
+    return True
 
 
 async def _deliver(

@@ -6,7 +6,7 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
@@ -14,6 +14,7 @@ from typing import Any, Final
 import httpx
 
 from ostinato.apps.outbound.providers.protocol import Lost, NotSent, Refused
+from ostinato.apps.outbound.providers.sessions import Sessions
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.jobs import retry_after_seconds
 from ostinato.observe import MASK, redact, redact_value
@@ -36,6 +37,8 @@ class Wire:
     settings: OutboundSettings
     now: datetime
     """The database's time."""
+    mail: Sessions = field(default_factory=Sessions)
+    """Those with mail servers."""
 
     async def post(
         self,

@@ -332,7 +332,8 @@ async def _gone(conn: Connection, wanted: Sequence[Wanted], steps: Sequence[Step
             job_ids=[case.job.id for case in cases],
             correlations=[each.correlation_id for each, _ in going],
             bursts=[float(rules.PAIR_BURST) if case.is_paced else None for case in cases],
-            pairs=[f"{case.message.tenant_id} {case.sender.id} {case.message.to_address}" for case in cases],
+            senders=[case.sender.id for case in cases],
+            addresses=[case.message.to_address for case in cases],
             actor=ACTOR,
             seconds=rules.PAIR_SECONDS,
         )

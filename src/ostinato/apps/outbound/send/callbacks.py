@@ -1,12 +1,13 @@
 """Applies what providers report: once, in any order, to the rows of the tenant whose sender it is.
 
 Consents are locked before messages, and messages in the order of their ids: so inbound lines come
-first, and no two callbacks wait for each other crosswise. Each line is applied by itself: one that
-cannot be stored does not take the others of its batch with it.
+first, and no two callbacks wait for each other crosswise. Statuses are applied in sets (`told`), of several
+callbacks at once; what is not usual is applied by itself, and so is each line of a set of which one cannot be
+stored: it does not take the others with it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -34,11 +35,14 @@ from ostinato.apps.outbound.providers.lines import (
 from ostinato.apps.outbound.providers.protocol import Posted, Taken
 from ostinato.apps.outbound.send import failures, holds, moves, settle
 from ostinato.apps.outbound.send.moves import Failure
+from ostinato.apps.outbound.send.told import Told
+from ostinato.apps.outbound.send.told import apply as apply_told
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.errors import InvalidInput
 from ostinato.jobs import Client
 from ostinato.observe import get_logger
+from ostinato.tenants import current_correlation
 
 PAUSED = timedelta(hours=6)
 """Meta lifts the first pause of a template after three hours, the second after six."""
@@ -51,6 +55,14 @@ SMALL_BYTES = 16_384
 """A callback of no more is read in a millisecond or two: nobody notices that the loop stands still."""
 
 log = get_logger("outbound")
+
+
+class Report(NamedTuple):
+    """Where a message stands, with the tenant whose account has signed it, if one has, and the request it came by."""
+
+    line: StatusLine
+    only: str | None
+    correlation_id: str | None
 
 
 class Heard(NamedTuple):
@@ -139,21 +151,51 @@ async def apply(
     done = 0
     for word in words_of(lines):
         done += await _alone(conn, _spoken, word, settings, only)
-    statuses = [line for line in lines if isinstance(line, StatusLine)]
-    placed = zip(await _tenants_of(conn, statuses, only), statuses, strict=True)
-    known = [(tenant, line) for tenant, line in placed if tenant is not None]
-    for tenant, told in known:
-        done += await _alone(conn, _status, tenant, told, settings)
-    named = {(tenant, line.provider, line.provider_key, line.account) for tenant, line in known if line.account}
-    for tenant, provider, key, account in named:
-        place = {"tenant_id": tenant, "provider": provider, "provider_key": key}
-        await store.run(conn, "learn_account", **place, account_key=account)
+    correlation_id = current_correlation()
+    reports = [Report(line, only, correlation_id) for line in lines if isinstance(line, StatusLine)]
+    done += sum(await report(conn, reports, settings))
     for line in lines:
         if isinstance(line, ComplaintLine):
             done += await _alone(conn, _complained, line, only)
         elif isinstance(line, TemplateLine):
             done += await _alone(conn, _template_told, line, only)
     return done, len(lines) - done
+
+
+async def report(conn: Connection, reports: Sequence[Report], settings: OutboundSettings) -> list[int]:
+    """Apply statuses that are in order, of one callback or of several; whether each had an effect.
+
+    Those that are usual go in a set, then any other one by itself.
+    """
+    told: dict[int, Told] = {}
+    groups = {(each.line.provider, each.only) for each in reports}
+    for group in sorted(groups, key=str):
+        mine = [n for n, each in enumerate(reports) if (each.line.provider, each.only) == group]
+        tenants = await _tenants_of(conn, [reports[n].line for n in mine], group[1])
+        named = zip(mine, tenants, strict=True)
+        told |= {n: Told(name, reports[n].line, reports[n].correlation_id) for n, name in named if name is not None}
+    done = [0] * len(reports)
+    for n, effect in zip(sorted(told), await _together(conn, [told[n] for n in sorted(told)]), strict=True):
+        tenant_id, line, _ = told[n]
+        done[n] = await _alone(conn, _status, tenant_id, line, settings) if effect is None else effect
+    senders = {(one.tenant_id, one.line.provider, one.line.provider_key, one.line.account) for one in told.values()}
+    for tenant_id, provider, key, account in sorted(senders, key=str):
+        if account:
+            place = {"tenant_id": tenant_id, "provider": provider, "provider_key": key}
+            await store.run(conn, "learn_account", **place, account_key=account)
+    return done
+
+
+async def _together(conn: Connection, told: list[Told]) -> list[int | None]:
+    """Apply lines in a savepoint, all by two calls; None: to be applied alone, as all are that do not go together."""
+    if not told:
+        return []
+    try:
+        async with conn.transaction():
+            return await apply_told(conn, told)
+    except (InvalidInput, ValueError) as error:  # one of them: which, is found out one by one
+        log.warning("callback_set_odd", lines=len(told), error_code=type(error).__name__)
+        return [None] * len(told)
 
 
 async def _alone(conn: Connection, step: Callable[..., Awaitable[int]], *given: object) -> int:

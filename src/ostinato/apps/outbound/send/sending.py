@@ -14,7 +14,7 @@ from uuid import UUID
 
 from ostinato import Context, Done, Snooze
 from ostinato.apps.outbound.errors import Undeliverable
-from ostinato.apps.outbound.providers import PROVIDERS
+from ostinato.apps.outbound.providers import PROVIDERS, sessions
 from ostinato.apps.outbound.providers.protocol import Outcome, Refused, Taken
 from ostinato.apps.outbound.providers.wire import Wire, pooled
 from ostinato.apps.outbound.send import attempts, settle
@@ -153,7 +153,8 @@ async def _sent(ctx: Context, step: Go, settings: OutboundSettings) -> Outcome:
     except (SecretRefused, SecretKeyMissing) as error:  # nothing was sent: its account cannot be opened
         return Refused("CREDENTIALS", error.message)
     http = await ctx.shared(pooled, settings.proxy_url, settings.ca_file)
-    return await PROVIDERS[sender.provider].send(step.content, Wire(http, account, step.now))
+    wire = Wire(http, account, step.now, await ctx.shared(sessions.kept))
+    return await PROVIDERS[sender.provider].send(step.content, wire)
 
 
 async def _settle(batch: Batch[Sending], taken: list[Told], settings: OutboundSettings) -> None:

@@ -3,10 +3,9 @@
 The same verbs serve the worker that asked and the callback that comes an hour later.
 """
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ostinato import Context, Done, Snooze, database, jobs, tenants
 from ostinato.apps.outbound import rules, store
@@ -36,18 +35,20 @@ class Answer(NamedTuple):
 
 async def took(conn: Connection, answers: Sequence[Answer]) -> None:
     """Write that a provider took attempts, unless a callback was first."""
-    await store.run(
-        conn,
-        "settle_taken",
-        tenant_ids=[each.begun.tenant_id for each in answers],
-        ids=[each.begun.id for each in answers],
-        numbers=[each.content.attempt_no for each in answers],
-        responses=[json.dumps(each.taken.response) for each in answers],
-        provider_ids=[each.taken.provider_message_id for each in answers],
-        wa_ids=[each.taken.wa_id for each in answers],
-        correlations=[each.correlation_id for each in answers],
-        actor=ACTOR,
-    )
+    told = [
+        {
+            "n": number,
+            "tenant_id": each.begun.tenant_id,
+            "id": str(each.begun.id),
+            "attempt_no": each.content.attempt_no,
+            "response": each.taken.response,
+            "provider_message_id": each.taken.provider_message_id,
+            "wa_id": each.taken.wa_id,
+            "correlation_id": each.correlation_id,
+        }
+        for number, each in enumerate(answers)
+    ]
+    await store.run(conn, "settle_taken", told=told, actor=ACTOR)
     jobs.wake_after_commit(RELAY)
     for each in answers:
         await outages.answered(conn, each.begun, each.content.sender)
@@ -119,35 +120,34 @@ def _failure(provider: str, outcome: Refused | NotSent | Lost) -> Failure | None
 
 async def taken(conn: Connection, message: Message, attempt_no: int, outcome: Taken, at: datetime) -> None:
     """Write that the provider has it, as a callback says; it may have been said before."""
-    await store.run(
-        conn,
-        "note_taken",
-        **message.key,
-        attempt_no=attempt_no,
-        provider_response=outcome.response,
-        provider_message_id=outcome.provider_message_id,
-        wa_id=outcome.wa_id,
-        at=at,
-        actor=ACTOR,
-        correlation_id=tenants.current_correlation(),
-    )
+    told = {
+        **_told(message, attempt_no, at, outcome.wa_id, outcome.response),
+        "provider_message_id": outcome.provider_message_id,
+    }
+    await store.run(conn, "note_taken", tenant_id=message.tenant_id, told=[told], actor=ACTOR)
     jobs.wake_after_commit(RELAY)
 
 
 async def delivered(conn: Connection, message: Message, attempt_no: int, at: datetime, wa_id: str | None) -> None:
     """Note that a message arrived; `sent` may come later, or never: what arrived was sent."""
-    await store.run(
-        conn,
-        "note_delivered",
-        **message.key,
-        attempt_no=attempt_no,
-        wa_id=wa_id,
-        at=at,
-        actor=ACTOR,
-        told_by=CALLBACK,
-        correlation_id=tenants.current_correlation(),
-    )
+    told = _told(message, attempt_no, at, wa_id, {"callback": "delivered"})
+    named = {"tenant_id": message.tenant_id, "actor": ACTOR, "told_by": CALLBACK}
+    await store.run(conn, "note_delivered", **named, told=[told])
     jobs.wake_after_commit(RELAY)
+
+
+def _told(
+    message: Message, attempt_no: int, at: datetime, wa_id: str | None, response: dict[str, Any]
+) -> dict[str, object]:
+    """Return what is told of a message, as the functions of SQL take it."""
+    return {
+        "id": str(message.id),
+        "attempt_no": attempt_no,
+        "response": response,
+        "wa_id": wa_id,
+        "at": at.isoformat(),
+        "correlation_id": tenants.current_correlation(),
+    }
 
 
 async def doubt(conn: Connection, message: Message, attempt_no: int, why: str, settings: OutboundSettings) -> float:

@@ -467,13 +467,10 @@ update outbound.message set next_retry_at = %(until)s, waits_for = %(waits_for)s
     where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: begin_attempts
--- Notes attempts, before the provider is called, or says what the recipients' pairs have left. Pairs are locked in
--- their order.
-select w.id, outbound.begin_attempt(w.tenant_id, w.id, w.attempt_no, w.mode, w.job_id, %(actor)s, w.correlation_id,
-    w.burst, %(seconds)s) as tokens
-from (select * from unnest(%(tenant_ids)s::text[], %(ids)s::uuid[], %(numbers)s::integer[], %(modes)s::text[],
-    %(job_ids)s::bigint[], %(correlations)s::text[], %(bursts)s::double precision[], %(pairs)s::text[])
-    as g (tenant_id, id, attempt_no, mode, job_id, correlation_id, burst, pair) order by g.pair, g.id) w;
+-- Notes attempts, before the provider is called, or says what the recipients' pairs have left.
+select id, tokens from outbound.begin_attempts(%(tenant_ids)s::text[], %(ids)s::uuid[], %(numbers)s::integer[],
+    %(modes)s::text[], %(job_ids)s::bigint[], %(correlations)s::text[], %(bursts)s::double precision[],
+    %(senders)s::bigint[], %(addresses)s::text[], %(actor)s, %(seconds)s);
 
 -- name: address_of_wa_id
 -- Which recipient WhatsApp knows by a number.
@@ -494,21 +491,28 @@ select outbound.end_attempt(%(tenant_id)s, %(message_id)s, %(attempt_no)s, %(sta
 
 -- name: settle_taken
 -- The provider took attempts; their messages are locked in the order of their ids.
-select outbound.settle_taken(w.tenant_id, w.id, w.attempt_no, w.response::jsonb, w.provider_message_id, w.wa_id,
-    %(actor)s, w.correlation_id)
-from (select * from unnest(%(tenant_ids)s::text[], %(ids)s::uuid[], %(numbers)s::integer[], %(responses)s::text[],
-    %(provider_ids)s::text[], %(wa_ids)s::text[], %(correlations)s::text[])
-    as g (tenant_id, id, attempt_no, response, provider_message_id, wa_id, correlation_id) order by g.id) w;
+select outbound.settle_taken(array(select t from jsonb_populate_recordset(null::outbound.told, %(told)s) t), %(actor)s);
 
 -- name: note_taken
--- A provider says that it has a message.
-select outbound.note_taken(%(tenant_id)s, %(id)s, %(attempt_no)s, %(provider_response)s, %(provider_message_id)s,
-    %(wa_id)s, %(at)s, %(actor)s, %(correlation_id)s);
+-- A provider says that it has messages of a tenant.
+select outbound.note_taken(%(tenant_id)s, array(select t from jsonb_populate_recordset(null::outbound.told, %(told)s) t),
+    %(actor)s);
 
 -- name: note_delivered
--- A provider says that a message arrived.
-select outbound.note_delivered(%(tenant_id)s, %(id)s, %(attempt_no)s, %(wa_id)s, %(at)s, %(actor)s, %(told_by)s,
-    %(correlation_id)s);
+-- A provider says that messages of a tenant arrived.
+select outbound.note_delivered(%(tenant_id)s,
+    array(select t from jsonb_populate_recordset(null::outbound.told, %(told)s) t), %(actor)s, %(told_by)s);
+
+-- name: find_told
+-- What lines of callbacks speak of; the messages are held until the end of the transaction.
+select n, id, status, attempt_no, attempt_status, error_code, is_alone, is_known
+from outbound.find_told(%(tenant_ids)s::text[], %(ids)s::uuid[], %(provider_ids)s::text[], %(numbers)s::integer[],
+    %(providers)s::text[], %(reported)s::text[], %(ats)s::timestamptz[], %(codes)s::text[]);
+
+-- name: note_told
+-- What lines of callbacks mean for messages that are held.
+select outbound.note_told(array(select t from jsonb_populate_recordset(null::outbound.told, %(told)s) t), %(actor)s,
+    %(told_by)s);
 
 -- name: attempt_told
 -- The attempt that a callback speaks of, the last if it names none; and whether another one goes on or was taken.
@@ -539,7 +543,8 @@ where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: note_provider_id
 -- What the provider calls a message.
-select outbound.note_provider_id(%(tenant_id)s, %(id)s, %(provider_message_id)s);
+update outbound.message set provider_message_id = %(provider_message_id)s, updated_at = ostinato.now()
+where tenant_id = %(tenant_id)s and id = %(id)s and provider_message_id is null;
 
 -- name: note_read
 -- When a message was read.
@@ -583,9 +588,18 @@ select id, received_at from outbound.add_callback(%(provider)s, %(url)s, %(conte
 -- A callback.
 select * from outbound.callback where id = %(id)s;
 
+-- name: callbacks
+-- Callbacks that nobody has worked through, in the order in which they came.
+select * from outbound.callback where id = any (%(ids)s::bigint[]) and processed_at is null order by id;
+
 -- name: end_callback
 -- A callback was worked through: its bytes go.
 select outbound.end_callback(%(id)s, %(lines)s, %(ignored)s);
+
+-- name: end_callbacks
+-- Callbacks were worked through: their bytes go.
+select outbound.end_callback(w.id, w.lines, w.ignored)
+from unnest(%(ids)s::bigint[], %(lines)s::integer[], %(ignored)s::integer[]) as w (id, lines, ignored);
 
 -- name: add_callback_line
 -- A line of a callback, unless it came before.

@@ -87,10 +87,10 @@ create function ostinato.transition_all(
     machine varchar, entity text, ids text[], event text, by text default null, why text default null,
     correlation_id text default null, changes jsonb default null, tenant_id text default null,
     job_id bigint default null, attempt integer default null, lease text default null, token bigint default null,
-    lease_tenant text default null, skip boolean default false
+    lease_tenant text default null, skip boolean default false, correlation_ids text[] default null
 ) returns table (id text, from_state text, to_state text) language sql as $$
     select * from ostinato.transition_all(
-        $1::text, $2, $3, $4, $5, $6, $7, $8::json, $9, $10, $11, $12, $13, $14, $15)
+        $1::text, $2, $3, $4, $5, $6, $7, $8::json, $9, $10, $11, $12, $13, $14, $15, $16)
 $$;
 
 -- Makes or changes a schedule, see upsert_schedule with json.

@@ -284,7 +284,8 @@ begin
                             to_state, actor, correlation_id, why)
     select ostinato.new_id(v_now), v_now, p.job_id, p.attempt, ostinato.tenant(note_transition.tenant_id),
            note_transition.entity, note_transition.entity_id, note_transition.machine, p.event,
-           note_transition.from_state, note_transition.to_state, p.actor, p.correlation_id, p.why
+           note_transition.from_state, note_transition.to_state, p.actor,
+           coalesce(p.correlation_ids ->> note_transition.entity_id, p.correlation_id), p.why
     from (select w.* from transition_pass w
           where w.xid = pg_current_xact_id() and w.entity = note_transition.entity
             and w.machine = note_transition.machine
@@ -365,12 +366,14 @@ end
 $$;
 
 -- Lets an event happen to many rows at once, all or none; returns them with their old and new states. With `skip` those
--- that are not there, or in whose state the machine does not list it, are left as they are.
+-- that are not there, or in whose state the machine does not list it, are left as they are. `changes` are an object for
+-- all of them, or an array of one for each, which holds the row's id too. `correlation_ids` has one for each of `ids`,
+-- where they are parts of several requests; where it is null, `correlation_id` counts.
 create function ostinato.transition_all(
     machine text, entity text, ids text[], event text, by text default null, why text default null,
     correlation_id text default null, changes json default null, tenant_id text default null,
     job_id bigint default null, attempt integer default null, lease text default null, token bigint default null,
-    lease_tenant text default null, skip boolean default false
+    lease_tenant text default null, skip boolean default false, correlation_ids text[] default null
 ) returns table (id text, from_state text, to_state text) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -410,14 +413,9 @@ begin
         return;
     end if;
     v_pass := ostinato.open_pass(machine, entity, event, by, why, transition_all.correlation_id, transition_all.job_id,
-                                 transition_all.attempt);
-    execute format(
-        case when v_to[1] = all (v_to)
-             then 'update %1$s t set %2$I = ($2)[1]::%3$s%4$s where t.%6$I = any ($1::%5$s[])%7$s'
-             else 'update %1$s t set %2$I = u.state::%3$s%4$s from unnest($1::%5$s[], $2) u (id, state)'
-                  ' where t.%6$I = u.id%7$s' end,
-        v_table.entity, v_table.state_column, v_table.state_type, ostinato_internal.changed_columns(v_table, changes),
-        v_table.id_type, v_table.id_column, v_whose)
+                                 transition_all.attempt,
+                                 ostinato_internal.correlations_of(v_table, ids, transition_all.correlation_ids));
+    execute ostinato_internal.transition_text(v_table, changes, v_to[1] = all (v_to), v_whose)
     using v_ids, v_to, changes, null, transition_all.tenant_id;
     get diagnostics v_count = row_count;
     perform ostinato.close_pass(v_pass);
@@ -495,36 +493,93 @@ begin
 end
 $$;
 
--- Returns the assignments of the columns that a transition changes beside the state: quoted names, values from $3.
+-- Returns the update of a transition: ids in $1, their states in $2, `changes` in $3, read once for all rows or once for
+-- each.
+create function ostinato_internal.transition_text(
+    target ostinato_data.machine_table, changes json, is_one_state boolean, whose text
+) returns text language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select format('update %1$s t set %2$I = %3$s%4$s%5$s where t.%6$I = any ($1::%7$s[])%8$s%9$s%10$s',
+        target.entity, target.state_column,
+        case when is_one_state then '($2)[1]::' else 'u.state::' end || target.state_type,
+        ostinato_internal.changed_columns(target, changes),
+        ' from ' || nullif(concat_ws(', ',
+            format(case json_typeof(changes) when 'object' then 'json_populate_record(null::%s, $3) c'
+                   when 'array' then 'json_populate_recordset(null::%s, $3) c' end, target.entity),
+            case when not is_one_state then format('unnest($1::%s[], $2) u (id, state)', target.id_type) end), ''),
+        target.id_column, target.id_type, whose,
+        case when json_typeof(changes) = 'array' then format(' and t.%1$I = c.%1$I', target.id_column) end,
+        case when not is_one_state then format(' and t.%I = u.id', target.id_column) end)
+$$;
+
+-- Returns the assignments of the columns that a transition changes beside the state: quoted names, values from `c`.
 create function ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) returns text
 language plpgsql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_key  text;
-    v_list text := '';
+    v_each constant boolean := json_typeof(changes) = 'array';
+    v_keys text[];
+    v_odd  text;
+    v_list text;
 begin
-    if changes is not null and json_typeof(changes) <> 'object' then
+    if (not v_each and json_typeof(changes) <> 'object')
+       or (v_each and exists (select from json_array_elements(changes) e where json_typeof(e) <> 'object')) then
         raise exception using errcode = 'OS400',
             message = format('changes must be a JSON object, got %s', json_typeof(changes)),
             detail = json_build_object('got', json_typeof(changes)),
-            hint = 'Name columns and their values: {"sent_at": "2026-03-02T09:00:00Z"}.';
+            hint = 'Name columns and their values: {"sent_at": "2026-03-02T09:00:00Z"}. For many rows there may be an '
+                   'array of such objects, one for each, with its id.';
     end if;
-    for v_key in select distinct k from json_object_keys(changes) k order by k loop
-        if v_key in (target.state_column, target.id_column) then
-            raise exception using errcode = 'OS400', message = format('changes may not hold %L', v_key),
-                detail = json_build_object('entity', target.entity, 'column', v_key),
-                hint = 'The event decides the state, and the id stays.';
-        end if;
-        perform ostinato_internal.column_type(target.entity, v_key);
-        v_list := v_list || format(', %I = (json_populate_record(null::%s, $3)).%I', v_key, target.entity, v_key);
-    end loop;
-    return v_list;
+    select array_agg(distinct k) into v_keys
+    from json_array_elements(case when v_each then changes else json_build_array(changes) end) e,
+        json_object_keys(case when json_typeof(e) = 'object' then e end) k
+    where not v_each or k <> target.id_column;
+    select min(k) filter (where k in (target.state_column, target.id_column)) into v_odd from unnest(v_keys) k;
+    if v_odd is not null then
+        raise exception using errcode = 'OS400', message = format('changes may not hold %L', v_odd),
+            detail = json_build_object('entity', target.entity, 'column', v_odd),
+            hint = 'The event decides the state, and the id stays.';
+    end if;
+    select min(k) filter (where a.attname is null), string_agg(format(', %1$I = c.%1$I', k), '' order by k)
+    into v_odd, v_list
+    from unnest(v_keys) k
+    left join pg_attribute a on a.attrelid = ostinato_internal.relation_of(target.entity) and a.attname = k
+      and a.attnum > 0 and not a.attisdropped;
+    if v_odd is not null then
+        perform ostinato_internal.column_type(target.entity, v_odd);  -- which refuses it
+    end if;
+    return coalesce(v_list, '');
+end
+$$;
+
+-- Returns which request each row is a part of, by its id as the log writes it; null: one is named for all.
+create function ostinato_internal.correlations_of(
+    target ostinato_data.machine_table, ids text[], correlation_ids text[]
+) returns jsonb language plpgsql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_found jsonb;
+begin
+    if correlation_ids is null then
+        return null;
+    end if;
+    if cardinality(correlation_ids) <> cardinality(ids) then
+        raise exception using errcode = 'OS400',
+            message = format('%s rows have %s correlation ids', cardinality(ids), cardinality(correlation_ids)),
+            detail = json_build_object('rows', cardinality(ids), 'correlation_ids', cardinality(correlation_ids)),
+            hint = 'Name one for each row, in their order, or correlation_id for all.';
+    end if;
+    perform ostinato_internal.check_options(correlation_id => c) from (select distinct unnest(correlation_ids) as c) d
+    where c is not null;
+    execute format('select jsonb_object_agg(i::%s::text, c) from unnest($1, $2) w (i, c) where i is not null '
+                   'and c is not null', target.id_type)
+    into v_found using ids, correlation_ids;
+    return v_found;
 end
 $$;
 
 -- Opens the pass of a transition that begins: from now until it is closed, this transaction may let the event happen to
 -- rows of the table. Returns its id.
 create function ostinato.open_pass(
-    machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer
+    machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer,
+    correlation_ids jsonb default null
 ) returns bigint language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -540,9 +595,11 @@ begin
             detail = json_build_object('bytes', octet_length(why), 'limit', ostinato_internal.most_note_bytes()),
             hint = 'Say it in a sentence; keep documents elsewhere.';
     end if;
-    insert into transition_pass (xid, id, relation, entity, machine, event, actor, why, correlation_id, job_id, attempt)
+    insert into transition_pass (xid, id, relation, entity, machine, event, actor, why, correlation_id, job_id, attempt,
+                                 correlation_ids)
     values (pg_current_xact_id(), v_id, ostinato_internal.relation_of(open_pass.entity), open_pass.entity,
-            open_pass.machine, open_pass.event, v_by, open_pass.why, v_part_of, open_pass.job_id, open_pass.attempt);
+            open_pass.machine, open_pass.event, v_by, open_pass.why, v_part_of, open_pass.job_id, open_pass.attempt,
+            open_pass.correlation_ids);
     return v_id;
 end
 $$;

@@ -2,24 +2,34 @@
 -- (rule 1.2). An audit event has the real time, also where tests move the engine's clock; the timeline has the
 -- engine's.
 
--- Notes a step of a message: what happened, by whom; with `status`, on the timeline too. `details` hold codes and ids,
--- never an address or a text.
+-- Notes a step of messages: what happened, by whom; with `status`, on the timeline too. `details`, one for each if there
+-- are any, hold codes and ids, never an address or a text.
+create function outbound.note_messages(
+    tenant_id text, ids uuid[], action text, actor text, status text default null, details jsonb[] default null,
+    note text default null
+) returns void language sql
+set search_path = outbound, pg_catalog, pg_temp as $$
+    with m as materialized (
+        select t.id, t.dossier_id, t.subject_id, t.correlation_id, t.channel, t.template_code, w.n
+        from unnest($2) with ordinality w (id, n) join message t on t.tenant_id = $1 and t.id = w.id
+    ), audited as (
+        insert into audit_event (tenant_id, at, action, actor, message_id, dossier_id, subject_id, correlation_id,
+        details)
+        select $1, clock_timestamp(), $3, $4, m.id, m.dossier_id, m.subject_id,
+        ostinato.correlation(m.correlation_id), coalesce(($6)[m.n], '{}') from m order by m.n
+    )
+    insert into activity (tenant_id, dossier_id, at, message_id, channel, template_code, status, note)
+    select $1, m.dossier_id, ostinato.now(), m.id, m.channel, m.template_code, $5, $7 from m
+    where m.dossier_id is not null and $5 is not null order by m.n
+$$;
+
+-- The same of one message.
 create function outbound.note_message(
     tenant_id text, message_id uuid, action text, actor text, status text default null, details jsonb default '{}',
     note text default null
 ) returns void language sql
 set search_path = outbound, pg_catalog, pg_temp as $$
-    with m as (
-        select t.* from message t where t.tenant_id = $1 and t.id = $2
-    ), audited as (
-        insert into audit_event (tenant_id, at, action, actor, message_id, dossier_id, subject_id, correlation_id,
-        details)
-        select m.tenant_id, clock_timestamp(), $3, $4, m.id, m.dossier_id, m.subject_id,
-        ostinato.correlation(m.correlation_id), coalesce($6, '{}') from m
-    )
-    insert into activity (tenant_id, dossier_id, at, message_id, channel, template_code, status, note)
-    select m.tenant_id, m.dossier_id, ostinato.now(), m.id, m.channel, m.template_code, $5, $7 from m
-    where m.dossier_id is not null and $5 is not null
+    select outbound.note_messages($1, array[$2], $3, $4, $5, array[$6], $7)
 $$;
 
 -- Notes something that is no step of a stored message: a request that policy refused, a consent that was given or
