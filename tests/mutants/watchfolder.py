@@ -791,6 +791,22 @@ MUTANTS = [
         tests=("test_ocr.py::test_which_pages_are_read",),
     ),
     Mutant(
+        rule="W46.",
+        breaks="a picture in a form is measured in the form's own space",
+        file="apps/watchfolder/ocr/look.py",
+        old="    while form is not None:",
+        new="    while False:",
+        tests=("test_ocr.py::test_a_stamped_scan_is_read_wherever_its_page_begins_and_whatever_holds_its_picture",),
+    ),
+    Mutant(
+        rule="W46.",
+        breaks="every page begins at 0,0",
+        file="apps/watchfolder/ocr/look.py",
+        old="page_left, page_bottom, page_right, page_top = page.get_bbox()",
+        new="page_left, page_bottom, page_right, page_top = (0.0, 0.0, *page.get_size())",
+        tests=("test_ocr.py::test_a_stamped_scan_is_read_wherever_its_page_begins_and_whatever_holds_its_picture",),
+    ),
+    Mutant(
         rule="W47.",
         breaks="members are taken in the order in which they were packed",
         file="apps/watchfolder/prep/archives.py",
