@@ -762,7 +762,7 @@ MUTANTS = [
         rule="W46.",
         breaks="any text on a page means that it was read",
         file="apps/watchfolder/ocr/look.py",
-        old="return bool(covered >= DOMINATES * width * height)",
+        old="return bool(covered >= DOMINATES * (page_right - page_left) * (page_top - page_bottom))",
         new="return False",
         tests=("test_ocr.py::test_which_pages_are_read",),
     ),
