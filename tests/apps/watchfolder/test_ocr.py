@@ -217,7 +217,8 @@ def jpeg_of(picture: bytes) -> bytes:
     return made.getvalue()
 
 
-UPRIGHT, FILLED = [1, 0, 0, 1, 0, 0], b"595 0 0 842 0 0 cm"
+UPRIGHT: list[float] = [1, 0, 0, 1, 0, 0]
+FILLED = b"595 0 0 842 0 0 cm"
 
 
 @pytest.mark.parametrize(
@@ -251,7 +252,7 @@ def test_a_stamped_scan_is_read_wherever_its_page_begins_and_whatever_holds_its_
 
 
 def test_a_letter_is_not_read_for_a_picture_that_its_form_draws_small(tmp_path: Path) -> None:
-    small = [(b"0.1 0 0 0.1 0 0 cm", []), (FILLED, UPRIGHT)]
+    small: list[tuple[bytes, list[float]]] = [(b"0.1 0 0 0.1 0 0 cm", []), (FILLED, UPRIGHT)]
     (tmp_path / "a.pdf").write_bytes(drawn(scans.render("un", dpi=30), forms=small, box=(0, 0, 595, 842)))
 
     assert look(tmp_path / "a.pdf", lambda *_: None).unread == []

@@ -19,7 +19,8 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 _QUERIES: Final = Queries(
-    "ostinato.apps.outbound", json={"payload", "proof", "details", "provider_response", "variables", "components"}
+    "ostinato.apps.outbound",
+    json={"payload", "proof", "details", "provider_response", "variables", "components", "replies"},
 )
 run, rows, one, first = _QUERIES.run, _QUERIES.rows, _QUERIES.one, _QUERIES.first
 
