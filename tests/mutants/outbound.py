@@ -823,6 +823,15 @@ MUTANTS = [
     ),
     Mutant(
         rule="a sender has a rate of its own",
+        breaks="a rate that nobody can hold is taken",
+        file="apps/outbound/rules.py",
+        old="rate <= RATES[channel] or rate % RATES[channel] == 0",
+        new="rate > 0",
+        tests=("test_choices.py::test_a_rate_that_a_sender_could_not_hold_is_refused",),
+        slow=True,
+    ),
+    Mutant(
+        rule="a sender has a rate of its own",
         breaks="a fast sender has one lane",
         file=f"{SQL}/functions/accepting.sql",
         old="    select coalesce(greatest(1, floor($1 / $2))::integer, 1)\n",
