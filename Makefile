@@ -28,7 +28,8 @@ test: .venv/ready ## run every rule once, in minutes (ARGS="-k name", ARGS="-m '
 	@$(BIN)/python -m compileall -q -j 2 src tests
 	@$(BIN)/pytest -n 4 -m "not proof" $(ARGS)
 
-test-faults: .venv/ready ## run the long proofs: kills, crashes, hundreds of simulated histories (ARGS="-k name")
+test-faults: export MUTANT_PART ?= 0/25
+test-faults: .venv/ready ## run the long proofs: kills, crashes, simulated histories, a part of the mutants (ARGS="-k name" MUTANT_PART=3/25)
 	@$(BIN)/python -m compileall -q -j 2 src tests
 	@$(BIN)/pytest -n 4 -m proof $(ARGS)
 

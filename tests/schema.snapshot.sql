@@ -274,11 +274,11 @@ CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds doubl
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.act_as(actor text DEFAULT NULL::text, reason text DEFAULT NULL::text) RETURNS void
+CREATE FUNCTION ostinato.act_as(actor text DEFAULT NULL::text, reason text DEFAULT NULL::text, user_id text DEFAULT NULL::text, key_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.act_as(actor text, reason text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.act_as(actor text, reason text, user_id text, key_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.acting_tenant() RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -351,15 +351,15 @@ CREATE FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers json DEFAULT NULL::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision) RETURNS void
+CREATE FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers json DEFAULT NULL::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision, header_values text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision) RETURNS void
+ALTER FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision, header_values text DEFAULT NULL::text) RETURNS void
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_open_kind(kind text, queue text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -443,15 +443,15 @@ CREATE FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text) RETURNS bigint
+CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text, header_values text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers jsonb DEFAULT '{}'::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text) RETURNS bigint
+ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers jsonb DEFAULT '{}'::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text, header_values text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.dead_letter_groups(most integer DEFAULT 1000) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -718,6 +718,11 @@ CREATE FUNCTION ostinato.heal_lanes() RETURNS integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.heal_lanes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.heal_webhooks(most integer DEFAULT 500, endpoints integer DEFAULT 50) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean DEFAULT false, blocked_by text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -878,7 +883,9 @@ CREATE TABLE ostinato_data.fault (
     first_at timestamp with time zone NOT NULL,
     last_at timestamp with time zone NOT NULL,
     state text NOT NULL COLLATE pg_catalog."C",
-    message text NOT NULL
+    message text NOT NULL,
+    queue text COLLATE pg_catalog."C",
+    job_id bigint
 );
 ALTER TABLE ONLY ostinato_data.fault FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.fault OWNER TO ostinato_owner;
@@ -897,6 +904,13 @@ CREATE FUNCTION ostinato.list_firings(name text DEFAULT NULL::text, tenant text 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_idempotency(of_scope text DEFAULT NULL::text, prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, after_tenant text DEFAULT ''::text, after_scope text DEFAULT ''::text, after_key text DEFAULT ''::text, most integer DEFAULT 50) RETURNS TABLE(tenant text, scope text, key text, state text, fingerprint text, attempt integer, holder text, started_at timestamp with time zone, until timestamp with time zone, finished_at timestamp with time zone, expires_at timestamp with time zone, resource text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.list_idempotency(of_scope text, prefix text, tenant_id text, after_tenant text, after_scope text, after_key text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, ids bigint[] DEFAULT NULL::bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -907,11 +921,11 @@ CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT qu
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
+CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100, after_tenant text DEFAULT ''::text, after_name text DEFAULT ''::text) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_places(after text DEFAULT ''::text, most integer DEFAULT 1000) RETURNS TABLE(tenant_id text, state text, cell text, move_id uuid, changed_at timestamp with time zone)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -927,7 +941,7 @@ CREATE TABLE ostinato_data.quarantine (
     queue text NOT NULL COLLATE pg_catalog."C",
     worker_id uuid,
     damage text NOT NULL,
-    CONSTRAINT quarantine_place_check CHECK ((place = ANY (ARRAY['ready'::text, 'claim'::text])))
+    CONSTRAINT quarantine_place_check CHECK ((place = ANY (ARRAY['ready'::text, 'claim'::text, 'scheduled'::text])))
 );
 ALTER TABLE ONLY ostinato_data.quarantine FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.quarantine OWNER TO ostinato_owner;
@@ -1041,7 +1055,7 @@ CREATE FUNCTION ostinato.measure_alert(name text) RETURNS TABLE(label text, valu
     AS …;
 ALTER FUNCTION ostinato.measure_alert(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 500, endpoints integer DEFAULT 50) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
@@ -1260,7 +1274,7 @@ CREATE FUNCTION ostinato.prune_webhooks(retention_days integer, most integer DEF
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(queue text, first bigint, done bigint, failed bigint, dead bigint, p50 double precision, p99 double precision)
+CREATE FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(queue text, first bigint, done bigint, failed bigint, dead bigint, p50 double precision, p95 double precision, p99 double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -1527,11 +1541,11 @@ CREATE FUNCTION ostinato.server_connections() RETURNS integer
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.server_connections() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) RETURNS SETOF bigint
-    LANGUAGE sql
+CREATE FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[] DEFAULT '{}'::bigint[], state text DEFAULT NULL::text, message text DEFAULT NULL::text) RETURNS SETOF bigint
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2031,6 +2045,10 @@ CREATE FUNCTION ostinato_internal.check_events(types text[], payloads text[], or
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_header_values(headers json, header_values text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_header_values(headers json, header_values text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_here(tenant_ids text[]) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2186,6 +2204,7 @@ CREATE TABLE ostinato_data.webhook_endpoint (
     changed_at timestamp with time zone NOT NULL,
     failing_since timestamp with time zone,
     from_position bigint NOT NULL,
+    header_values text,
     CONSTRAINT webhook_endpoint_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
 );
 ALTER TABLE ONLY ostinato_data.webhook_endpoint FORCE ROW LEVEL SECURITY;
@@ -2511,6 +2530,10 @@ CREATE FUNCTION ostinato_internal.fake_now() RETURNS timestamp with time zone
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.fake_now() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fault_lasts() RETURNS interval
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.fault_lasts() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2911,6 +2934,15 @@ CREATE FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) RETURN
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) RETURNS TABLE(kind text, "position" bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.last_id() RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -3155,6 +3187,11 @@ CREATE FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after times
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) RETURNS timestamp without time zone
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -3184,11 +3221,11 @@ CREATE FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.note_fault(part text, state text, message text) RETURNS void
+CREATE FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.note_fault(part text, state text, message text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) RETURNS SETOF ostinato_data.alert_change
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3559,14 +3596,14 @@ CREATE FUNCTION ostinato_internal.ready_keys(queue text, after text) RETURNS SET
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.ready_keys(queue text, after text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer DEFAULT '-32768'::integer, after_tenant text DEFAULT ''::text) RETURNS TABLE(priority smallint, tenant_id text, first bigint)
+CREATE FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer DEFAULT '-32768'::integer, after_tenant text DEFAULT ''::text, most integer DEFAULT NULL::integer) RETURNS TABLE(priority smallint, tenant_id text, first bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.ready_lines() RETURNS TABLE(queue text, n bigint, oldest double precision)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3655,6 +3692,10 @@ CREATE FUNCTION ostinato_internal.refuse_hash() RETURNS void
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_hash() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_header_values() RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_header_values() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -3879,11 +3920,22 @@ CREATE FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) RETURNS SETOF
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.set_aside_ready(queue text, most integer DEFAULT 20000) RETURNS SETOF bigint
-    LANGUAGE plpgsql
+CREATE FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer DEFAULT 1000) RETURNS SETOF bigint
+    LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint, job_id bigint, attempt integer, failures smallint, crashes smallint, "position" bigint, worker_id uuid, keyed boolean, claim_id bigint, limit_keys text[])
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3926,6 +3978,15 @@ CREATE FUNCTION ostinato_internal.shelf_kinds() RETURNS TABLE(queue text, kind t
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.shelf_kinds() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.shelf_lanes(queue text) RETURNS TABLE(priority smallint, tenant_id text)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.shelf_lanes(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.shelf_least() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.shelf_least() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.shelf_sample() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -4178,6 +4239,13 @@ CREATE FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_t
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) RETURNS TABLE(priority smallint, tenant_id text, unrun text[])
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS …;
+ALTER FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -4251,6 +4319,10 @@ CREATE FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) RETURNS ost
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) RETURNS json
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.webhook_retry() RETURNS json
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -4283,6 +4355,11 @@ CREATE FUNCTION ostinato_internal.why_cancelling(job_id bigint) RETURNS SETOF os
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.why_cancelling(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_claims_fail(queue text) RETURNS SETOF ostinato_data.reason
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_claims_fail(queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.why_deferred(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -5751,9 +5828,9 @@ GRANT ALL ON FUNCTION ostinato.acknowledge_alert(name text, label text) TO ostin
 REVOKE ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.act_as(actor text, reason text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.act_as(actor text, reason text, user_id text, key_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text, user_id text, key_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text, user_id text, key_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.acting_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.acting_tenant() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.acting_tenant() TO ostinato_tenant;
@@ -5791,12 +5868,12 @@ GRANT ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[],
 REVOKE ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.catch_up_schedule(name text, since timestamp with time zone, until timestamp with time zone, tenant_id text, most integer, preview boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, header_values text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text, queue text) TO ostinato_tenant;
@@ -5842,12 +5919,12 @@ GRANT ALL ON FUNCTION ostinato.count_states(machine text, most integer, sample i
 REVOKE ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.dead_letter_groups(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_tenant;
@@ -5993,6 +6070,9 @@ GRANT ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.heal_lanes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heal_lanes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.heal_lanes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.heal_webhooks(most integer, endpoints integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_tenant;
@@ -6085,12 +6165,15 @@ GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most intege
 REVOKE ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_idempotency(of_scope text, prefix text, tenant_id text, after_tenant text, after_scope text, after_key text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_idempotency(of_scope text, prefix text, tenant_id text, after_tenant text, after_scope text, after_key text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_idempotency(of_scope text, prefix text, tenant_id text, after_tenant text, after_scope text, after_key text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer, after_tenant text, after_name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_places(after text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_places(after text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_places(after text, most integer) TO ostinato_tenant;
@@ -6439,9 +6522,9 @@ GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer
 REVOKE ALL ON FUNCTION ostinato.server_connections() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.server_connections() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.server_connections() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[], named bigint[], state text, message text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -6671,6 +6754,9 @@ GRANT ALL ON FUNCTION ostinato_internal.check_args(kind text, args text) TO osti
 REVOKE ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_header_values(headers json, header_values text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_header_values(headers json, header_values text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_header_values(headers json, header_values text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_here(tenant_ids text[]) TO ostinato_tenant;
@@ -6921,6 +7007,9 @@ GRANT ALL ON FUNCTION ostinato_internal.expire_waits(job_ids bigint[]) TO ostina
 REVOKE ALL ON FUNCTION ostinato_internal.fake_now() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fault_lasts() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_tenant;
@@ -7112,6 +7201,9 @@ GRANT ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) TO ostinato
 REVOKE ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lane_ends(queue text, priority smallint, tenant_id text, most bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.last_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.last_id() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.last_id() TO ostinato_tenant;
@@ -7263,6 +7355,9 @@ GRANT ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence,
 REVOKE ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.next_jobs(worker_id uuid, queue text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_tenant;
@@ -7281,9 +7376,9 @@ GRANT ALL ON FUNCTION ostinato_internal.no_limit() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_deaths(claim_ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text, queue text, job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_tenant;
@@ -7481,9 +7576,9 @@ GRANT ALL ON FUNCTION ostinato_internal.ready_cap() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.ready_lines() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_tenant;
@@ -7530,6 +7625,9 @@ GRANT ALL ON FUNCTION ostinato_internal.refuse_event(type text, field text, valu
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_hash() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_hash() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_hash() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_header_values() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_header_values() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_header_values() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_tenant;
@@ -7657,9 +7755,12 @@ GRANT ALL ON FUNCTION ostinato_internal.session_line(session ostinato_data.sessi
 REVOKE ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_next(worker_id uuid, queue text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_waiting(queue text, job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
@@ -7678,6 +7779,12 @@ GRANT ALL ON FUNCTION ostinato_internal.shelf_batch() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.shelf_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_kinds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.shelf_lanes(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_lanes(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_lanes(queue text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.shelf_least() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_least() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_least() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.shelf_sample() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_sample() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.shelf_sample() TO ostinato_tenant;
@@ -7809,6 +7916,9 @@ GRANT ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) TO ostin
 REVOKE ALL ON FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.transition_text(target ostinato_data.machine_table, changes json, is_one_state boolean, whose text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.unrun_lanes(queue text, kinds text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_tenant;
@@ -7851,6 +7961,9 @@ GRANT ALL ON FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer,
 REVOKE ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.watch_canary(b ostinato_data.bulk) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.webhook_headers(endpoint ostinato_data.webhook_endpoint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.webhook_retry() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_tenant;
@@ -7872,6 +7985,9 @@ GRANT ALL ON FUNCTION ostinato_internal.why_blocked(queue text, kind text) TO os
 REVOKE ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_claims_fail(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_claims_fail(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_claims_fail(queue text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_tenant;

@@ -1,12 +1,14 @@
 """Breaks the rules one by one, and says which of their tests noticed."""
 
 import argparse
+import contextlib
 import os
 import random
+import signal
 import sys
 
 from tests.mutants.mutant import Listed, Mutant, Rotten, listed
-from tests.mutants.runner import run
+from tests.mutants.runner import Outcome, run
 
 RULE_WIDTH, BREAKS_WIDTH = 22, 60
 LAST_LINES = 25
@@ -23,25 +25,41 @@ def main() -> int:
     if not chosen:
         print("no mutant fits")
         return 1
+    signal.signal(signal.SIGTERM, _interrupted)
+    signal.signal(signal.SIGHUP, _interrupted)
+    signal.signal(signal.SIGINT, _interrupted)
     bad = 0
     try:
-        for outcome in run(chosen, at_once=asked.jobs):
-            mutant = outcome.mutant
-            print(
-                f"{outcome.verdict:<8} {outcome.listed.app:<12} {mutant.rule[:RULE_WIDTH]:<{RULE_WIDTH}} "
-                f"{mutant.breaks[:BREAKS_WIDTH]:<{BREAKS_WIDTH}} {outcome.seconds:5.1f} s",
-                flush=True,
-            )
-            if outcome.verdict != "killed":
-                bad += 1
-                print(f"         {mutant.file}: {mutant.old!r} → {mutant.new!r}\n         {' '.join(mutant.tests)}")
-            if outcome.verdict == "ERROR":
-                print("\n".join(outcome.said.splitlines()[-LAST_LINES:]))
+        with contextlib.closing(run(chosen, at_once=asked.jobs)) as outcomes:
+            bad = sum(_told(outcome) for outcome in outcomes)
     except (Rotten, RuntimeError) as error:
         print(f"ERROR: {error}", file=sys.stderr)
         return 1
     print(f"{len(chosen) - bad} of {len(chosen)} killed")
     return 1 if bad else 0
+
+
+def _interrupted(number: int, _frame: object) -> None:
+    """End the run as if it were over: what runs is ended, and the copies of the tree are removed."""
+    for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(each, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
+def _told(outcome: Outcome) -> bool:
+    """Print a line, and for one that was not killed what to look at; return whether it is such a one."""
+    mutant = outcome.mutant
+    print(
+        f"{outcome.verdict:<8} {outcome.listed.app:<12} {mutant.rule[:RULE_WIDTH]:<{RULE_WIDTH}} "
+        f"{mutant.breaks[:BREAKS_WIDTH]:<{BREAKS_WIDTH}} {outcome.seconds:5.1f} s",
+        flush=True,
+    )
+    if outcome.verdict == "killed":
+        return False
+    print(f"         {mutant.file}: {mutant.old!r} → {mutant.new!r}\n         {' '.join(mutant.tests)}")
+    if outcome.verdict == "ERROR":
+        print("\n".join(outcome.said.splitlines()[-LAST_LINES:]))
+    return True
 
 
 def part(pairs: list[tuple[Listed, Mutant]], number: int, parts: int) -> list[tuple[Listed, Mutant]]:

@@ -710,8 +710,7 @@ MUTANTS = [
         file=RULES,
         old="    elif optional:\n",
         new="    elif False:\n",
-        tests=("test_acceptance.py::test_s07_a_throttled_rcs_leads_to_partial",),
-        slow=True,
+        tests=("test_rules.py::test_a_run_ends_as_the_machine_says",),
     ),
     Mutant(
         rule="S01 to S12",

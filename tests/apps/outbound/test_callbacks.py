@@ -1,7 +1,9 @@
 """Callbacks: signed, stored, applied once and in any order; STOP and unsubscribing (4.3, 6.2)."""
 
 import asyncio
+import html
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -511,6 +513,36 @@ async def test_stop_and_help_are_answered_if_there_is_a_text(world: World) -> No
     assert all(each["inboundId"] for each in page["items"])
 
 
+@pytest.mark.parametrize(
+    ("written", "own", "answer"),
+    [
+        ("en_GB", "fr", "Noted."),  # in the language of the message, whatever the country
+        ("de", "fr", "C'est noté."),  # there is no text in German: the one for all
+        ("de", "en", "Noted."),  # … or in the language of the organisation
+        (None, "fr", "C'est noté."),
+        (None, "en", "Noted."),
+    ],
+)
+async def test_the_answer_is_in_the_language_of_the_last_message(
+    world: World, written: str | None, own: str, answer: str
+) -> None:
+    replies = {"en": {"stop": "Noted.", "help": "Atlas speaking."}, "fr": {"help": "Atlas à l'appareil."}}
+    chosen = {"language": own, "stopReply": "C'est noté.", "replies": replies}
+    await world.call("PUT", "/organisation", json=chosen)
+    await world.consent(TO, subjectId=f"s{TO}", purpose="MARKETING")
+    await world.consent(TO, subjectId=f"s{TO}")
+    if written is not None:
+        await write(world, "Bonjour")  # opens the window, in which free text may go
+        text: dict[str, Any] = {"templateCode": None, "variables": {}, "text": "Good day"}
+        await world.message(TO, subjectId=f"s{TO}", language=written, **text)
+        await world.work()
+
+    await write(world, "STOP")
+
+    bodies = [each.document["text"]["body"] for each in world.providers.sent]
+    assert bodies == (["Good day"] if written else []) + [answer]
+
+
 async def test_twilio_answers_stop_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await world.call("PUT", "/organisation", json={"stopReply": "Noté", "helpReply": "Aide"})
     await world.consent(TO, channel="SMS", subjectId=f"s{TO}", purpose="MARKETING")
@@ -591,24 +623,34 @@ async def test_unsubscribing_takes_a_post_and_no_more(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asks", "language", "button", "ends"),
+    ("asks", "written", "language"),
     [
-        ("", "fr", "Se désabonner", "Vous êtes désabonné."),
-        ("fr-CA,en;q=0.8", "fr", "Se désabonner", "Vous êtes désabonné."),
-        ("en-GB,en;q=0.9,fr;q=0.1", "en", "Unsubscribe", "You are unsubscribed."),
-        ("ja,de-AT;q=0.5,en;q=0.4", "de", "Abbestellen", "Sie erhalten diese Nachrichten nicht mehr."),
-        ("en;q=0, xx, ;q=7x", "fr", "Se désabonner", "Vous êtes désabonné."),
+        ("", "", "fr"),
+        ("fr-CA,en;q=0.8", "?l=en", "fr"),
+        ("en-GB,en;q=0.9,fr;q=0.1", "", "en"),
+        ("ja,de-AT;q=0.5,en;q=0.4", "?l=fr", "de"),
+        ("en;q=0, xx, ;q=7x", "", "fr"),
+        ("", "?l=en_GB", "en"),
+        ("ja", "?l=en", "en"),
+        ("", "?l=%22%3Exx", "fr"),
     ],
 )
 async def test_the_page_to_unsubscribe_by_is_in_the_language_of_who_reads_it(
-    world: World, asks: str, language: str, button: str, ends: str
+    world: World, asks: str, written: str, language: str
 ) -> None:
+    """The browser's; else that of the message, which the link says."""
+    button, ends = {
+        "fr": ("Se désabonner", "Vous êtes désabonné."),
+        "en": ("Unsubscribe", "You are unsubscribed."),
+        "de": ("Abbestellen", "Sie erhalten diese Nachrichten nicht mehr."),
+    }[language]
     made = await world.consent("a@example.test", channel="EMAIL", purpose="MARKETING")
-    path = f"/api/v1/outbound/unsubscribe/{unsubscribe_token('sandbox-token-secret', UUID(made['id']))}"
+    path = f"/api/v1/outbound/unsubscribe/{unsubscribe_token('sandbox-token-secret', UUID(made['id']))}{written}"
     asked = {"accept-language": asks, "content-type": "application/x-www-form-urlencoded"}
 
     looked = await world.http.get(path, headers=asked)
-    done = await world.http.post(path, content=b"List-Unsubscribe=One-Click", headers=asked)
+    (action,) = re.findall(r'action="([^"]*)"', looked.text)
+    done = await world.http.post(html.unescape(action), content=b"List-Unsubscribe=One-Click", headers=asked)
 
     assert looked.headers["content-language"] == language
     assert looked.headers["vary"].lower() == "accept-language"

@@ -205,12 +205,36 @@ async def test_a_sender_that_is_faster_than_its_channel_has_lanes(world: World) 
     found = [await world.rows("select outbound.lanes(%s, %s)", rate, channel) for rate, channel in given]
     assert [row[0] for (row,) in found] == [1, 1, 12, 1, 1]
 
-    await sender_of(world, "WHATSAPP", rate=1000)
+    await sender_of(world, "WHATSAPP", rate=960)
     await world.consent()
     for _ in range(4):
         await world.message()
     keys = await world.rows("select limit_key from ostinato_data.job where kind = 'outbound.send'")
     assert all("#" in key for (key,) in keys)
+
+
+@pytest.mark.parametrize(
+    ("channel", "rate", "status"),
+    [
+        ("WHATSAPP", 81, 422),
+        ("WHATSAPP", 1000, 422),
+        ("WHATSAPP", 960, 200),
+        ("EMAIL", 39.5, 422),
+        ("EMAIL", 19.5, 200),
+    ],
+)
+async def test_a_rate_that_a_sender_could_not_hold_is_refused(
+    world: World, channel: str, rate: float, status: int
+) -> None:
+    """Above its channel's it goes by whole multiples: 39 would be 20."""
+    (found,) = [each for each in await world.call("GET", "/senders") if each["channel"] == channel]
+    named = {name: found[name] for name in ("channel", "providerKey", "display")}
+
+    told = await world.call("PUT", "/senders", status=status, json=named | {"rate": rate})
+
+    if status != 200:
+        assert "multiple" in told["detail"]
+        assert "whole multiples" in told["hint"]
 
 
 async def test_a_slow_sender_sends_one_after_the_other(world: World) -> None:

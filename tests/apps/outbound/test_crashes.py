@@ -15,6 +15,7 @@ from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World
 from tests.waiting import until_async
 
 TO = "+33639987777"
+MAIL = "ana@example.test"
 PATH = f"/whatsapp/{PHONE_NUMBER_ID}/messages"
 
 
@@ -102,6 +103,36 @@ async def test_a_crash_during_the_call_waits_for_a_callback_first(
     assert len(world.providers.sent) == sends
     unknown = [each for each in shown["attempts"] if each["errorCode"] == "UNKNOWN_OUTCOME"]
     assert len(unknown) == (0 if answer == "silent" else 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sends"),
+    [
+        ("held:ok", 0),  # called, not taken
+        ("silent", 1),  # taken, and no answer
+    ],
+)
+async def test_a_crash_during_the_call_leaves_a_mail_to_people(
+    world: World, crew: Crew, answer: str, sends: int
+) -> None:
+    """No callback tells of a mail that was taken: it is not sent again by itself."""
+    world.providers.script(MAIL, answer)
+    await world.consent(MAIL, channel="EMAIL")
+    made = await world.message(MAIL, channel="EMAIL")
+    hand = crew.start()
+    await until_async(lambda: (world.providers.asked and len(world.providers.sent) == sends) or not hand.alive)
+    hand.kill()
+    world.providers.gate.set()
+
+    crew.start()
+
+    async def failed() -> bool:
+        return bool((await world.show(made))["status"] == "FAILED")
+
+    await until_async(failed)
+    shown = await world.show(made)
+    assert (shown["errorCode"], len(shown["attempts"])) == ("UNKNOWN_OUTCOME", 1)
+    assert (world.providers.asked, len(world.providers.sent)) == ({MAIL: 1}, sends)
 
 
 async def test_a_crash_between_the_answer_and_its_commit_sends_once(world: World, crew: Crew) -> None:

@@ -66,7 +66,7 @@ async def test_a_mail_has_two_twins_a_visible_way_out_and_an_address_for_answers
     text, html = mail.get_body(("plain",)), mail.get_body(("html",))
     assert text is not None
     assert html is not None
-    (link,) = re.findall(r"http\S+/unsubscribe/[\w-]+", text.get_content())
+    (link,) = re.findall(r"http\S+/unsubscribe/[\w-]+\?l=fr", text.get_content())
     assert "Bonjour <b>Ana</b>" in text.get_content()
     assert "Bonjour &lt;b&gt;Ana&lt;/b&gt;" in html.get_content()
     assert f'href="{link}"' in html.get_content()

@@ -593,6 +593,7 @@ async def test_what_an_organisation_chooses_is_kept(world: World) -> None:
         "stopReply": "C'est noté.",
         "helpReply": "Atlas",
         "startReply": None,
+        "replies": {"en": {"stop": "Noted.", "help": None, "start": None}},
         "opens": "07:00:00",
         "closes": "20:30:00",
         "marketingOpens": "09:00:00",
@@ -606,3 +607,5 @@ async def test_what_an_organisation_chooses_is_kept(world: World) -> None:
     await world.call("PUT", "/organisation", status=422, json={"zone": "Mars/Base"})
     await world.call("PUT", "/organisation", status=422, json={"holidays": "XX"})
     await world.call("PUT", "/organisation", status=422, json={"helpReply": "x" * 1025})
+    await world.call("PUT", "/organisation", status=422, json={"replies": {"english": {"stop": "Noted."}}})
+    await world.call("PUT", "/organisation", status=422, json={"replies": {"en": {"stop": ""}}})

@@ -1,5 +1,6 @@
 """A provider that is away holds its sender: no message uses up its attempts, and all go when it is back."""
 
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ from ostinato.apps.outbound import rules
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
 
 NUMBERS = [f"+3363998{number}" for number in range(4000, 4006)]
+MAILS = [f"s{number}@example.test" for number in range(6)]
 NOBODY = "http://127.0.0.1:9"
 
 
@@ -23,17 +25,17 @@ def test_a_provider_that_is_away_is_tried_ever_more_rarely() -> None:
     assert [rules.probe_delay(each) for each in (0, 1, 2, 3, 4, 5, 500)] == [5, 15, 60, 300, 900, 900, 900]
 
 
-async def asked_for(world: World, *numbers: str) -> list[dict[str, Any]]:
+async def asked_for(world: World, *addresses: str, channel: str = "WHATSAPP") -> list[dict[str, Any]]:
     made = []
-    for to in numbers:
-        await world.consent(to, subjectId=f"s{to}")
-        made.append(await world.message(to, subjectId=f"s{to}", urgent=True))
+    for to in addresses:
+        await world.consent(to, subjectId=f"s{to}", channel=channel)
+        made.append(await world.message(to, subjectId=f"s{to}", channel=channel, urgent=True))
     return made
 
 
-async def sender(world: World) -> dict[str, Any]:
+async def sender(world: World, channel: str = "WHATSAPP") -> dict[str, Any]:
     found = await world.call("GET", "/senders")
-    return next(each for each in found if each["channel"] == "WHATSAPP")
+    return next(each for each in found if each["channel"] == channel)
 
 
 async def pass_time(world: World, hours: int) -> None:
@@ -43,15 +45,27 @@ async def pass_time(world: World, hours: int) -> None:
         await world.work()
 
 
+@pytest.mark.parametrize(
+    ("channel", "place", "away"),
+    [
+        ("WHATSAPP", "WHATSAPP_URL", NOBODY),
+        pytest.param("SMS", "TWILIO_URL", NOBODY, marks=pytest.mark.proof),
+        pytest.param("EMAIL", "SMTP_PORT", "9", marks=pytest.mark.proof),
+    ],
+)
 @pytest.mark.slow
-async def test_a_day_without_the_provider_leaves_no_dead_letter(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OSTINATO_OUTBOUND_WHATSAPP_URL", NOBODY)
-    made = await asked_for(world, *NUMBERS)
+async def test_a_day_without_the_provider_leaves_no_dead_letter(
+    world: World, monkeypatch: pytest.MonkeyPatch, channel: str, place: str, away: str
+) -> None:
+    usual = os.environ[f"OSTINATO_OUTBOUND_{place}"]
+    monkeypatch.setenv(f"OSTINATO_OUTBOUND_{place}", away)
+    addresses = MAILS if channel == "EMAIL" else NUMBERS
+    made = await asked_for(world, *addresses, channel=channel)
 
     await pass_time(world, 24)
-    held = await sender(world)
+    held = await sender(world, channel)
     during = [await world.show(each) for each in made]
-    monkeypatch.setenv("OSTINATO_OUTBOUND_WHATSAPP_URL", f"{world.sandbox.url}/whatsapp")
+    monkeypatch.setenv(f"OSTINATO_OUTBOUND_{place}", usual)
     await set_clock(world.engine, NOON + timedelta(hours=25))
     await world.work()
     await world.engine.clock.move(timedelta(seconds=10))
@@ -64,8 +78,8 @@ async def test_a_day_without_the_provider_leaves_no_dead_letter(world: World, mo
     after = [await world.show(each) for each in made]
     assert {each["status"] for each in after} <= {"SENT", "DELIVERED"}
     assert {each["attemptsUsed"] for each in after} == {0}
-    assert world.providers.asked == dict.fromkeys(NUMBERS, 1)
-    assert (await sender(world))["outageSince"] is None
+    assert world.providers.asked == dict.fromkeys(addresses, 1)
+    assert (await sender(world, channel))["outageSince"] is None
 
 
 async def test_one_message_at_a_time_tries_a_provider_that_is_away_and_not_always_the_same(

@@ -6,7 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +178,84 @@ def test_a_page_that_pictures_dominate_is_read_in_however_many_strips_they_come(
     (tmp_path / "a.pdf").write_bytes(bytes(page.output()))
 
     assert bool(look(tmp_path / "a.pdf", lambda *_: None).unread) is is_read
+
+
+def drawn(picture: bytes, *, forms: Sequence[tuple[bytes, list[float]]], box: tuple[int, ...], turn: int = 0) -> bytes:
+    """A page of A4 that a picture fills, and a printed stamp: drawn through forms, each with a matrix of its own."""
+    made = io.BytesIO()
+    with pikepdf.new() as pdf:
+        page = pdf.add_blank_page(page_size=(595, 842))
+        inner = pdf.make_stream(jpeg_of(picture), Type=pikepdf.Name.XObject, Subtype=pikepdf.Name.Image)
+        inner.Width, inner.Height, inner.BitsPerComponent = 60, 85, 8
+        inner.ColorSpace, inner.Filter = pikepdf.Name.DeviceGray, pikepdf.Name.DCTDecode
+        before, *containers = forms
+        for content, matrix in reversed(containers):
+            inner = pdf.make_stream(
+                content + b" /X Do",
+                Type=pikepdf.Name.XObject,
+                Subtype=pikepdf.Name.Form,
+                BBox=[-2000, -2000, 2000, 2000],
+                Matrix=matrix,
+                Resources=pikepdf.Dictionary(XObject=pikepdf.Dictionary(X=inner)),
+            )
+        helvetica = pikepdf.Dictionary(
+            Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name.Helvetica
+        )
+        page.obj.Resources = pikepdf.Dictionary(
+            XObject=pikepdf.Dictionary(X=inner), Font=pikepdf.Dictionary(F=helvetica)
+        )
+        stamp = f"BT /F 9 Tf {box[0] + 20} {box[1] + 20} Td (CamScanner) Tj ET".encode()
+        page.obj.Contents = pdf.make_stream(b"q " + before[0] + b" /X Do Q " + stamp)
+        page.obj.MediaBox, page.obj.Rotate = list(box), turn
+        pdf.save(made)
+    return made.getvalue()
+
+
+def jpeg_of(picture: bytes) -> bytes:
+    made = io.BytesIO()
+    Image.open(io.BytesIO(picture)).convert("L").resize((60, 85)).save(made, "JPEG")
+    return made.getvalue()
+
+
+UPRIGHT: list[float] = [1, 0, 0, 1, 0, 0]
+FILLED = b"595 0 0 842 0 0 cm"
+
+
+@pytest.mark.parametrize(
+    ("forms", "box", "turn"),
+    [
+        pytest.param([(FILLED, []), (b"", UPRIGHT)], (0, 0, 595, 842), 0, id="a form of unit size"),
+        pytest.param(
+            [(b"", []), (b"", [595, 0, 0, 842, 0, 0]), (b"", UPRIGHT)],
+            (0, 0, 595, 842),
+            0,
+            id="a form with a matrix of its own",
+        ),
+        pytest.param(
+            [(b"5 0 0 2 0 0 cm", []), (b"7 0 0 1 0 0 cm", UPRIGHT), (b"17 0 0 421 0 0 cm", UPRIGHT)],
+            (0, 0, 595, 842),
+            0,
+            id="a form in a form",
+        ),
+        pytest.param([(b"595 0 0 842 -595 -842 cm", [])], (-595, -842, 0, 0), 0, id="a page that ends at zero"),
+        pytest.param([(b"842 0 0 595 0 0 cm", [])], (0, 0, 842, 595), 90, id="a page that is turned"),
+    ],
+)
+def test_a_stamped_scan_is_read_wherever_its_page_begins_and_whatever_holds_its_picture(
+    tmp_path: Path, forms: list[tuple[bytes, list[float]]], box: tuple[int, ...], turn: int
+) -> None:
+    (tmp_path / "a.pdf").write_bytes(drawn(scans.render("un deux", dpi=30), forms=forms, box=box, turn=turn))
+
+    seen = look(tmp_path / "a.pdf", lambda *_: None)
+
+    assert (seen.unread, seen.stamped) == ([1], [1])
+
+
+def test_a_letter_is_not_read_for_a_picture_that_its_form_draws_small(tmp_path: Path) -> None:
+    small: list[tuple[bytes, list[float]]] = [(b"0.1 0 0 0.1 0 0 cm", []), (FILLED, UPRIGHT)]
+    (tmp_path / "a.pdf").write_bytes(drawn(scans.render("un", dpi=30), forms=small, box=(0, 0, 595, 842)))
+
+    assert look(tmp_path / "a.pdf", lambda *_: None).unread == []
 
 
 @pytest.mark.parametrize("ocr", ["tesseract" if HAS_TESSERACT else "rapid"], indirect=True)

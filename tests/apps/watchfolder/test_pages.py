@@ -134,7 +134,8 @@ async def test_no_part_of_a_path_is_the_caller_s(office: Office, asked: str) -> 
 def test_what_a_worker_process_left_counts_only_if_it_is_what_it_should_be(tmp_path: Path) -> None:
     assert readings.read(tmp_path) is None
     (tmp_path / TEXT).write_bytes(b"a\0b\xff" + b"x" * MOST_LETTERS * 5)
-    (tmp_path / FIRST_PAGE).symlink_to("/etc/passwd")
+    (tmp_path / "of somebody else").write_bytes(b"\xff\xd8\xff a picture")
+    (tmp_path / FIRST_PAGE).symlink_to(tmp_path / "of somebody else")
     (tmp_path / RESULT_PAGE).write_bytes(b"<svg onload=alert(1)>")
 
     odd = readings.read(tmp_path)

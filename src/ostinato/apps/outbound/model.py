@@ -117,6 +117,8 @@ class Organisation:
     """What confirms a STOP; None: nothing does."""
     help_reply: str | None = None
     start_reply: str | None = None
+    replies: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    """The same by language: `{"en": {"stop": …, "help": …, "start": …}}`; the texts above are for all others."""
     opens: time = time(8)
     """From when to when messages go, every day."""
     closes: time = time(21)

@@ -194,6 +194,11 @@ def takes_turns(channel: Channel, rate: float | None) -> bool:
     return rate is not None and rate < RATES[channel]
 
 
+def fits_lanes(channel: Channel, rate: float | None) -> bool:
+    """Return whether a rate can be held: above its channel's a sender is spread over whole limits of it (`lanes`)."""
+    return rate is None or rate <= RATES[channel] or rate % RATES[channel] == 0
+
+
 def pair_wait(tokens: float) -> float:
     """Return how long until a pair of sender and recipient has a whole token again."""
     return max(0.0, (1 - tokens) * PAIR_SECONDS)

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 _QUERIES: Final = Queries(
     "ostinato.apps.outbound",
-    json={"payload", "proof", "details", "provider_response", "variables", "components", "told"},
+    json={"payload", "proof", "details", "provider_response", "variables", "components", "replies", "told"},
 )
 run, rows, one, first = _QUERIES.run, _QUERIES.rows, _QUERIES.one, _QUERIES.first
 

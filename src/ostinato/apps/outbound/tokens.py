@@ -5,6 +5,8 @@ import hashlib
 import hmac
 from uuid import UUID
 
+LANGUAGE = "l"
+"""What the link calls the language of its message: one letter, as a link in an SMS is paid for."""
 MAC_BYTES = 16
 SHORT_MAC_BYTES = 8
 ID_BYTES = 16

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 from uuid import UUID
 
 from fastapi import Query, Request, Response
@@ -21,7 +21,7 @@ from ostinato.apps.outbound.model import Channel, ConsentSource, ConsentStatus, 
 from ostinato.apps.outbound.permissions import CONSENT, ERASE, READ
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Row
-from ostinato.apps.outbound.tokens import read_unsubscribe_token
+from ostinato.apps.outbound.tokens import LANGUAGE, read_unsubscribe_token
 from ostinato.apps.outbound.views import Instant, Name, Short, View
 from ostinato.errors import InvalidInput, NotFound
 from ostinato.web import Router, Who, client_of
@@ -127,10 +127,12 @@ async def erase_subject(caller: Who, subject_id: SubjectId) -> Erased:
 @router.get("/unsubscribe/{token}", public=True, response_class=HTMLResponse)
 async def ask_unsubscribe(request: Request, token: str) -> Response:
     """Show a page with a button. Looking at it ends nothing: scanners of mail open every link."""
-    language = language_of(request.headers.get("accept-language", ""))
+    written = request.query_params.get(LANGUAGE, "")
+    language = language_of(request.headers.get("accept-language", ""), written)
     policy = "default-src 'none'; form-action 'self'"
     headers = {"Content-Security-Policy": policy, "Content-Language": language, "Vary": "Accept-Language"}
-    return HTMLResponse(page(f"/api/v1/outbound/unsubscribe/{token}", language), headers=headers)
+    query = f"?{urlencode({LANGUAGE: written})}" if written else ""
+    return HTMLResponse(page(f"/api/v1/outbound/unsubscribe/{token}{query}", language), headers=headers)
 
 
 @router.post("/unsubscribe/{token}", public=True, raises=(NotFound, InvalidInput), response_class=PlainTextResponse)
@@ -151,7 +153,7 @@ async def unsubscribe(request: Request, token: str) -> Response:
         proof = {"list_unsubscribe": ONE_CLICK}
         if not await consents.unsubscribe(conn, consent_id, ConsentSource.EMAIL_LINK, proof, settings):
             raise NotFound("there is nothing to unsubscribe from by this link")
-    language = language_of(request.headers.get("accept-language", ""))
+    language = language_of(request.headers.get("accept-language", ""), request.query_params.get(LANGUAGE, ""))
     headers = {"Content-Language": language, "Vary": "Accept-Language"}
     return PlainTextResponse(TEXTS[language].done, headers=headers)
 

@@ -1,4 +1,7 @@
-"""The page to unsubscribe by, in the language that the recipient's browser asks for; French if it has none of these."""
+"""The page to unsubscribe by, in the language that the recipient's browser asks for, else in that of the message.
+
+The link says which that was: the messages that a consent has allowed may have been in several.
+"""
 
 import html
 from dataclasses import dataclass
@@ -23,6 +26,7 @@ TEXTS = {
     "pt": Texts("Cancelar a subscrição", "Deixar de receber estas mensagens?", "A sua subscrição foi cancelada."),
 }
 DEFAULT = "fr"
+LONGEST_NAME = 10
 MOST_WISHES = 20
 PAGE = """<!doctype html><html lang="{language}"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>{button}</title>
@@ -31,8 +35,11 @@ PAGE = """<!doctype html><html lang="{language}"><meta charset="utf-8">
 <p>{question}</p><button>{button}</button></form></html>"""
 
 
-def language_of(header: str) -> str:
-    """Return the best of our languages for an Accept-Language; what comes first wins among equals."""
+def language_of(header: str, message: str = "") -> str:
+    """Return the best of our languages for an Accept-Language; what comes first wins among equals.
+
+    If it asks for none of ours, it is the language of the message that carried the link, else French.
+    """
     wishes: list[tuple[float, int, str]] = []
     for place, part in enumerate(header.split(",")[:MOST_WISHES]):
         tag, _, weight = part.partition(";q=")
@@ -40,7 +47,10 @@ def language_of(header: str) -> str:
         if language in TEXTS:
             wishes.append((-_weight(weight), place, language))
     wanted = sorted(each for each in wishes if each[0] < 0)
-    return wanted[0][2] if wanted else DEFAULT
+    if wanted:
+        return wanted[0][2]
+    written = message[:LONGEST_NAME].partition("_")[0].lower()
+    return written if written in TEXTS else DEFAULT
 
 
 def _weight(text: str) -> float:

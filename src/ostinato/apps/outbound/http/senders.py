@@ -7,9 +7,9 @@ from fastapi import Path, Query
 from pydantic import Field, StrictBool, StringConstraints
 
 from ostinato import audit, database, tenants
-from ostinato.apps.outbound import store
+from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.accept import address
-from ostinato.apps.outbound.model import Channel, OnUnknown, Sender
+from ostinato.apps.outbound.model import RATES, Channel, OnUnknown, Sender
 from ostinato.apps.outbound.permissions import GRANT, OPERATE, READ, SET_UP
 from ostinato.apps.outbound.providers import provider_of
 from ostinato.apps.outbound.providers.wire import Wire, pooled
@@ -62,7 +62,7 @@ class SenderView(View):
     )
     rate: Annotated[float, Field(ge=0.01, le=1000), NUMBER] | None = Field(
         default=None,
-        description="Messages a second; null: 80 by WhatsApp, 10 by SMS, 20 by mail. Above that in multiples of it.",
+        description="Messages a second; null: 80 by WhatsApp, 10 by SMS, 20 by mail. Above that whole multiples of it.",
     )
     reply_to: Short | None = Field(default=None, description="Where answers to its mail go; null: to itself.")
     on_unknown: OnUnknown | None = Field(
@@ -128,6 +128,15 @@ async def set_sender(caller: Who, body: NewSender) -> StoredSender:
     """Add a number or an address to send from, or change it. Nothing goes out by it until it is proven."""
     settings, provider = caller.settings(OutboundSettings), provider_of(body.channel)
     tenant_id = caller.tenant_id
+    if not rules.fits_lanes(body.channel, body.rate):
+        usual = RATES[body.channel]
+        below = (
+            f"{body.rate or 0:g}, which is no multiple of {usual}: it would send {(body.rate or 0) // usual * usual:g}"
+        )
+        raise InvalidInput(
+            f"rate is {below} a second",
+            hint=f"Above {usual} a second, {body.channel} senders go by whole multiples of it.",
+        )
     async with caller.transaction() as conn:
         chosen = await store.organisation(conn, tenant_id)
         key = address.to_sender(body.channel, body.provider_key, chosen.region)

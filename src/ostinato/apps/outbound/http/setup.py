@@ -34,6 +34,7 @@ DAYS = {"zone", "notice_time", "reminder_days"}
 """What decides when reminders are due."""
 EVENTS = "outbound_events"
 Day = Annotated[int, Field(ge=-60, le=365), NUMBER]
+MOST_LANGUAGES = 50
 Reply = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=r"^[^\x00]+$")]
 
 
@@ -99,6 +100,14 @@ class StoredTemplate(TemplateView):
     )
 
 
+class RepliesView(View):
+    """What answers in one language; null: the text for all languages does."""
+
+    stop: Reply | None = None
+    help: Reply | None = None
+    start: Reply | None = None
+
+
 class OrganisationView(View):
     """What an organisation has chosen."""
 
@@ -113,6 +122,11 @@ class OrganisationView(View):
     stop_reply: Reply | None = Field(default=None, description="Confirms a STOP; null: nothing.")
     help_reply: Reply | None = Field(default=None, description="Answers HELP; null: nothing.")
     start_reply: Reply | None = Field(default=None, description="Confirms a START; null: nothing.")
+    replies: dict[views.Language, RepliesView] = Field(
+        default_factory=dict,
+        max_length=MOST_LANGUAGES,
+        description="The same by language: of the last message to that address, else the organisation's.",
+    )
     opens: LocalTime = Field(default=time(8), description="From then to `closes` messages go, every day.")
     closes: LocalTime = time(21)
     marketing_opens: LocalTime = Field(default=time(8), description="The same for marketing, Monday to Saturday.")

@@ -28,7 +28,7 @@ from ostinato.apps.outbound.providers import reports, standin
 from ostinato.apps.outbound.providers.lines import Line
 from ostinato.apps.outbound.providers.protocol import Hook, Lost, NotSent, Outcome, Posted, Provider, Refused, Taken
 from ostinato.apps.outbound.providers.sessions import Account
-from ostinato.apps.outbound.providers.standin import LOST, OK, Asked, Reply, StandIn, Telling
+from ostinato.apps.outbound.providers.standin import LOST, OK, SILENT, Asked, Reply, StandIn, Telling
 from ostinato.apps.outbound.providers.wire import Wire, is_same, sanitised, trusted
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.tokens import bounce_token
@@ -354,7 +354,7 @@ class MailServer(StandIn):
         server.close()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answer, lost = "220 sandbox ESMTP", False
+        answer, met = "220 sandbox ESMTP", OK
         back = to = envid = rcpt = ""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while answer:
@@ -367,12 +367,14 @@ class MailServer(StandIn):
                 elif verb == "RCPT":
                     rcpt = line
                     to, met = address, await self._met(address)
-                    answer, lost = ANSWERS[verb] if met in (OK, LOST) else met, met == LOST
+                    answer = ANSWERS[verb] if met in (OK, LOST, SILENT) else met
                 elif verb == "DATA":
                     writer.write(b"354 go on\r\n")
                     text = (await reader.readuntil(b"\r\n.\r\n"))[:-3].replace(b"\r\n..", b"\r\n.")
-                    self._take(back, to, envid, text.decode("utf-8", "replace"), rcpt, lost=lost)
-                    answer = "" if lost else answer
+                    self._take(back, to, envid, text.decode("utf-8", "replace"), rcpt, lost=met != OK)
+                    if met == SILENT:
+                        await reader.read()  # until the sender gives up, or dies
+                    answer = answer if met == OK else ""
         writer.close()
 
     async def _met(self, to: str) -> str:

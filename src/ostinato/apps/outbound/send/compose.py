@@ -5,7 +5,7 @@ from typing import Any
 from ostinato.apps.outbound.accept import components, texts
 from ostinato.apps.outbound.model import Channel, Consent, Content, Message, Purpose, Sender, Template
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.tokens import mailbox_token, unsubscribe_token
+from ostinato.apps.outbound.tokens import LANGUAGE, mailbox_token, unsubscribe_token
 
 
 def content(  # noqa: PLR0917 - all that a message is made of
@@ -18,7 +18,7 @@ def content(  # noqa: PLR0917 - all that a message is made of
     settings: OutboundSettings,
 ) -> Content:
     """Compose a message for one attempt."""
-    link = _link(consent, settings)
+    link = _link(consent, message.language, settings)
     text, subject, html = message.payload.get("text") or "", message.subject, None
     parts: list[dict[str, Any]] = []
     if template is not None:
@@ -48,11 +48,12 @@ def content(  # noqa: PLR0917 - all that a message is made of
     )
 
 
-def _link(consent: Consent | None, settings: OutboundSettings) -> str | None:
-    """Return the address at which a consent is ended by one click."""
+def _link(consent: Consent | None, language: str, settings: OutboundSettings) -> str | None:
+    """Return the address at which a consent is ended by one click; it says in which language the message is."""
     if consent is None or not settings.token_secret:
         return None
-    return f"{settings.public_url}/api/v1/outbound/unsubscribe/{unsubscribe_token(settings.token_secret, consent.id)}"
+    token = unsubscribe_token(settings.token_secret, consent.id)
+    return f"{settings.public_url}/api/v1/outbound/unsubscribe/{token}?{LANGUAGE}={language}"
 
 
 def _mailbox(consent: Consent | None, settings: OutboundSettings) -> str | None:

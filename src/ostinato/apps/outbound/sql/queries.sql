@@ -8,14 +8,14 @@ select * from outbound.organisation where tenant_id = %(tenant_id)s;
 -- Writes what a tenant has chosen.
 insert into outbound.organisation
     (tenant_id, zone, region, language, notice_time, holidays, stop_covers_all, stop_reply, help_reply, start_reply,
-    opens, closes, marketing_opens, marketing_closes, reminder_days, updated_at)
+    replies, opens, closes, marketing_opens, marketing_closes, reminder_days, updated_at)
 values (%(tenant_id)s, %(zone)s, %(region)s, %(language)s, %(notice_time)s, %(holidays)s, %(stop_covers_all)s,
-    %(stop_reply)s, %(help_reply)s, %(start_reply)s, %(opens)s, %(closes)s, %(marketing_opens)s, %(marketing_closes)s,
-    %(reminder_days)s::integer[], ostinato.now())
+    %(stop_reply)s, %(help_reply)s, %(start_reply)s, %(replies)s::jsonb, %(opens)s, %(closes)s, %(marketing_opens)s,
+    %(marketing_closes)s, %(reminder_days)s::integer[], ostinato.now())
 on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.region, language = excluded.language,
     notice_time = excluded.notice_time, holidays = excluded.holidays, stop_covers_all = excluded.stop_covers_all,
     stop_reply = excluded.stop_reply, help_reply = excluded.help_reply, start_reply = excluded.start_reply,
-    opens = excluded.opens, closes = excluded.closes, marketing_opens = excluded.marketing_opens,
+    replies = excluded.replies, opens = excluded.opens, closes = excluded.closes, marketing_opens = excluded.marketing_opens,
     marketing_closes = excluded.marketing_closes, reminder_days = excluded.reminder_days,
     updated_at = excluded.updated_at;
 
@@ -237,6 +237,13 @@ where tenant_id = %(tenant_id)s and channel = %(channel)s
 select subject_id from outbound.consent where tenant_id = %(tenant_id)s and channel = %(channel)s
     and lower(address collate "C") = lower(%(address)s collate "C")
 order by updated_at desc limit 1;
+
+-- name: language_of_address
+-- In which language somebody was last written to at an address; the answers to what they wrote do not count.
+select language from outbound.message
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(channel)s and inbound_id is null
+    and to_address <> '' and lower(to_address collate "C") = lower(%(address)s collate "C")
+order by created_at desc, id desc limit 1;
 
 -- name: consent_of_id
 -- A consent by its id, whoever's it is.

@@ -57,14 +57,23 @@ def _is_stamped_scan(page: Any) -> bool:  # noqa: ANN401 - of pdfium
     """Return whether pictures fill the page and its words were not read yet: none of its text is invisible."""
     from pypdfium2 import raw  # noqa: PLC0415 - in worker processes only
 
-    width, height = page.get_size()
+    page_left, page_bottom, page_right, page_top = page.get_bbox()
     covered = 0.0
     for each in page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_TEXT)):
         if each.type == raw.FPDF_PAGEOBJ_TEXT:
             if raw.FPDFTextObj_GetTextRenderMode(each.raw) == INVISIBLE:
                 return False
             continue
-        left, bottom, right, top = each.get_bounds()
-        across = min(right, width) - max(left, 0.0)
-        covered += max(across, 0.0) * max(min(top, height) - max(bottom, 0.0), 0.0)
-    return bool(covered >= DOMINATES * width * height)
+        left, bottom, right, top = _bounds_on_page(each)
+        across = min(right, page_right) - max(left, page_left)
+        covered += max(across, 0.0) * max(min(top, page_top) - max(bottom, page_bottom), 0.0)
+    return bool(covered >= DOMINATES * (page_right - page_left) * (page_top - page_bottom))
+
+
+def _bounds_on_page(each: Any) -> tuple[float, float, float, float]:  # noqa: ANN401 - of pdfium
+    """Return where an object lies on its page: pdfium tells it in the space of the form that holds it."""
+    bounds, form = each.get_bounds(), each.container
+    while form is not None:
+        bounds, form = form.get_matrix().on_rect(*bounds), form.container
+    left, bottom, right, top = bounds
+    return left, bottom, right, top
