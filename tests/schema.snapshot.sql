@@ -1702,11 +1702,13 @@ ALTER FUNCTION ostinato.unregister_worker(worker_id uuid) OWNER TO ostinato_owne
 CREATE FUNCTION ostinato.unrun_kind_jobs() RETURNS TABLE(label text, value double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     AS …;
 ALTER FUNCTION ostinato.unrun_kind_jobs() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.unrun_kinds() RETURNS TABLE(queue text, kind text, jobs bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     AS …;
 ALTER FUNCTION ostinato.unrun_kinds() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.unsilence_alert(name text, label text DEFAULT NULL::text) RETURNS boolean

@@ -187,7 +187,7 @@ $$;
 -- Returns the kinds that wait and that no living worker runs, with how many of their jobs were counted: those that
 -- stand aside, and those among the first and the last of each lane, ready_cap in a queue.
 create function ostinato.unrun_kinds() returns table (queue text, kind text, jobs bigint) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off as $$
     select w.queue, w.kind, sum(w.jobs)::bigint from (
         select k.queue, k.kind, c.n as jobs from ostinato_internal.shelf_kinds() k cross join lateral (
             select count(*) as n from (
@@ -206,7 +206,7 @@ $$;
 
 -- Returns the same as the source of an alert.
 create function ostinato.unrun_kind_jobs() returns table (label text, value double precision) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off as $$
     select k.kind, sum(k.jobs)::double precision from ostinato.unrun_kinds() k
     group by k.kind order by k.kind limit ostinato_internal.most_rows()
 $$;
