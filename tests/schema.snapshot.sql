@@ -274,11 +274,11 @@ CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds doubl
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.act_as(actor text DEFAULT NULL::text, reason text DEFAULT NULL::text) RETURNS void
+CREATE FUNCTION ostinato.act_as(actor text DEFAULT NULL::text, reason text DEFAULT NULL::text, user_id text DEFAULT NULL::text, key_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.act_as(actor text, reason text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.act_as(actor text, reason text, user_id text, key_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.acting_tenant() RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -897,6 +897,13 @@ CREATE FUNCTION ostinato.list_firings(name text DEFAULT NULL::text, tenant text 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_idempotency(of_scope text DEFAULT NULL::text, prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, after_tenant text DEFAULT ''::text, after_scope text DEFAULT ''::text, after_key text DEFAULT ''::text, most integer DEFAULT 50) RETURNS TABLE(tenant text, scope text, key text, state text, fingerprint text, attempt integer, holder text, started_at timestamp with time zone, until timestamp with time zone, finished_at timestamp with time zone, expires_at timestamp with time zone, resource text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.list_idempotency(of_scope text, prefix text, tenant_id text, after_tenant text, after_scope text, after_key text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, ids bigint[] DEFAULT NULL::bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1260,7 +1267,7 @@ CREATE FUNCTION ostinato.prune_webhooks(retention_days integer, most integer DEF
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(queue text, first bigint, done bigint, failed bigint, dead bigint, p50 double precision, p99 double precision)
+CREATE FUNCTION ostinato.queue_rates(since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(queue text, first bigint, done bigint, failed bigint, dead bigint, p50 double precision, p95 double precision, p99 double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -5740,9 +5747,9 @@ GRANT ALL ON FUNCTION ostinato.acknowledge_alert(name text, label text) TO ostin
 REVOKE ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.act_as(actor text, reason text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.act_as(actor text, reason text, user_id text, key_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text, user_id text, key_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.act_as(actor text, reason text, user_id text, key_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.acting_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.acting_tenant() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.acting_tenant() TO ostinato_tenant;
@@ -6074,6 +6081,9 @@ GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most intege
 REVOKE ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_idempotency(of_scope text, prefix text, tenant_id text, after_tenant text, after_scope text, after_key text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_idempotency(of_scope text, prefix text, tenant_id text, after_tenant text, after_scope text, after_key text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_idempotency(of_scope text, prefix text, tenant_id text, after_tenant text, after_scope text, after_key text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, ids bigint[], OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text, OUT reason text) TO ostinato_tenant;
