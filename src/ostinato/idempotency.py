@@ -20,19 +20,18 @@ from ostinato._core.engine.idempotency import (
     Decision,
     Differs,
     InFlight,
-    KeyLine,
     New,
     Once,
     Replay,
     abandon,
     begin,
     finish,
-    list_keys,
     once,
     once_outside,
     refuse,
     renew,
 )
+from ostinato._core.engine.idempotency_keys import KeyLine, list_keys
 
 __all__ = [
     "Answer",

@@ -23,17 +23,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
 
 from ostinato._core.base.answers import Answer, dump_answer
 from ostinato._core.base.canonical import Declaration
 from ostinato._core.base.errors import IdempotencyConflict, OstinatoError, RequestInFlight
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.base.log import get_logger
-from ostinato._core.db.call import call_as, call_one, call_value
+from ostinato._core.db.call import call_one, call_value
 from ostinato._core.db.foreign import Lender
 from ostinato._core.db.pool import transaction
 
@@ -43,14 +42,12 @@ __all__ = [
     "Declaration",
     "Differs",
     "InFlight",
-    "KeyLine",
     "New",
     "Once",
     "Replay",
     "abandon",
     "begin",
     "finish",
-    "list_keys",
     "once",
     "once_outside",
     "prune",
@@ -67,31 +64,6 @@ TTL_SECONDS = 86_400.0
 BATCH = 5000
 
 log = get_logger("idempotency")
-
-
-@dataclass(frozen=True, slots=True)
-class KeyLine:
-    """A key that is kept, and how far its request is."""
-
-    tenant: str
-    scope: str
-    key: str
-    state: Literal["in_flight", "abandoned", "done"]
-    """Somebody works on it; somebody gave up half-way; it is answered."""
-    fingerprint: str
-    """A hash of what makes the request the same, sealed with tenant, scope and key: nothing of it can be read."""
-    attempt: int
-    """More than 1 means that an earlier holder did not finish."""
-    holder: str
-    """The program that has it, or had it last."""
-    started_at: datetime
-    until: datetime | None
-    """When another caller may take over, while somebody works on it."""
-    finished_at: datetime | None
-    expires_at: datetime
-    """When it is forgotten."""
-    resource: str | None
-    """What the answer is about, if the caller said so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,32 +353,6 @@ async def once_outside(
         return
     async with lender.connection() as conn:
         await finish(conn, decision, made.answer, made.resource)
-
-
-async def list_keys(
-    conn: Connection,
-    *,
-    scope: str | None = None,
-    prefix: str = "",
-    tenant_id: str | None = None,
-    after: tuple[str, str, str] = ("", "", ""),
-    most: int = 50,
-) -> list[KeyLine]:
-    """Return the keys that are kept, by tenant, scope and key; `after` is the last one of the page before."""
-    after_tenant, after_scope, after_key = after
-    return await call_as(
-        conn,
-        class_row(KeyLine),
-        "list_idempotency",
-        _read=True,
-        of_scope=scope,
-        prefix=prefix,
-        tenant_id=tenant_id,
-        after_tenant=after_tenant,
-        after_scope=after_scope,
-        after_key=after_key,
-        most=most,
-    )
 
 
 async def prune(conn: Connection) -> int:

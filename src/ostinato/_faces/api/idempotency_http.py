@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import Field
 
-from ostinato._core.engine import idempotency
-from ostinato._core.engine.idempotency import KeyLine
+from ostinato._core.engine import idempotency_keys
+from ostinato._core.engine.idempotency_keys import KeyLine
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.asking import AsTenant
 from ostinato._faces.api.permissions import ENGINE_READ
@@ -52,7 +52,7 @@ async def list_idempotency(
 ) -> IdempotencyKeys:
     """Return the idempotency keys of the tenant that are kept, by scope and key."""
     async with caller.reading() as conn:
-        rows = await idempotency.list_keys(
+        rows = await idempotency_keys.list_keys(
             conn,
             scope=scope,
             prefix=prefix,

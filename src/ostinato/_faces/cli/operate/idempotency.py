@@ -4,7 +4,7 @@ from typing import Annotated
 
 from rich.text import Text
 
-from ostinato._core.engine import idempotency as engine_idempotency
+from ostinato._core.engine import idempotency_keys
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.listing import Columns, listed
@@ -34,7 +34,7 @@ def list_(
     Example: `ostinato idempotency list --scope payments --tenant acme`
     """
     found, now = attach.ask_at(
-        cli, engine_idempotency.list_keys, scope=scope, prefix=prefix, tenant_id=tenant, after=after, most=most
+        cli, idempotency_keys.list_keys, scope=scope, prefix=prefix, tenant_id=tenant, after=after, most=most
     )
     listed(cli, "keys", (found, now), COLUMNS, empty="No keys are kept.")
     if len(found) == most:

@@ -400,8 +400,8 @@ begin
 end
 $$;
 
--- Returns the keys of requests that are kept, by tenant, scope and key: those after the last one of the page before. Of a
--- request there are only hashes, and its answer is for those who ask again. A tenant sees its own.
+-- Returns the keys of requests that are kept, by tenant, scope and key: those after the last one of the page before.
+-- Of a request there are only hashes, and its answer is for those who ask again. A tenant sees its own.
 create function ostinato.list_idempotency(
     of_scope text default null, prefix text default '', tenant_id text default null, after_tenant text default '',
     after_scope text default '', after_key text default '', most integer default 50

@@ -2,8 +2,8 @@
 -- writes) they export themselves; here is what only the database knows. The names are those of base/metrics.py, without
 -- their prefix, and each figure has one label at the most.
 
--- Returns the figures of this moment. Counts stop at the caps of list_queues and engine_stats; what is a minute, and the
--- start latency, comes from the sums that workers wrote for the last five minutes (series.sql).
+-- Returns the figures of this moment. Counts stop at the caps of list_queues and engine_stats; what is a minute, and
+-- the start latency, comes from the sums that workers wrote for the last five minutes (series.sql).
 create function ostinato.observe() returns table (name text, label text, value double precision) language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
