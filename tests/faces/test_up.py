@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import stat
 import threading
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from ostinato.lab.sandbox.server import stand_ins
 from tests.faces import canary
 from tests.faces.conftest import Place, Shell
 from tests.faces.processes import Running, at_terminal, running
+from tests.servers import certificate
 from tests.waiting import until
 
 API = "/api/v1/engine"
@@ -144,6 +146,26 @@ def test_the_key_is_for_this_user_only_and_opens_the_api(demo: Demo) -> None:
     assert demo.ready["key_file"] == str(demo.key_file)
     assert demo.key_file.read_text().strip() not in json.dumps(demo.ready)
     assert demo.get(f"{API}/workers")["items"]
+
+
+@pytest.mark.slow
+def test_the_key_of_the_demo_is_in_no_file_that_a_person_has_not_asked_for(tmp_path: Path) -> None:
+    """What people read on a terminal goes into somebody's log where none is."""
+    with running(tmp_path, {}, "up", "--demo", "--only", "api") as up:
+        assert up.process.stdout is not None
+        said = ""
+        while not (line := up.process.stdout.readline()).startswith("ready http"):
+            assert line, f"it ended: {said}\n{up.stderr}"
+            said += line
+        up.signal(signal.SIGINT)
+        said += "".join(up.rest())
+        assert up.ended() == 0
+
+    key = (tmp_path / ".ostinato" / "demo-key").read_text().strip()
+    assert "keys create --tenant demo" in said  # how to get another is said instead
+    assert key.startswith("ost_")
+    assert key not in said
+    assert key not in up.stderr
 
 
 @pytest.mark.slow
@@ -310,6 +332,20 @@ def test_one_api_process_says_where_it_is_and_stops_with_zero(shell: Shell, tmp_
         api.signal()
         assert api.rest() == []
         assert api.ended() == 0
+
+
+def test_the_api_serves_tls_with_a_certificate_of_its_own(shell: Shell, tmp_path: Path) -> None:
+    key, cert = certificate(tmp_path)
+    with running(tmp_path, shell.env, "api", "--port", "0", "--tls-cert", str(cert), "--tls-key", str(key)) as api:
+        url = api.line("ready https://127.0.0.1:").removeprefix("ready ")
+        trusted = ssl.create_default_context(cafile=str(cert))
+        answer = httpx.get(f"{url}/health/ready", verify=trusted, trust_env=False, timeout=60)
+        with pytest.raises(httpx.TransportError):
+            httpx.get(f"{url.replace('https', 'http', 1)}/health/ready", trust_env=False, timeout=60)
+        api.signal()
+        assert api.ended() == 0
+
+    assert answer.status_code == 200
 
 
 @pytest.mark.proof

@@ -45,6 +45,13 @@ def _symlink(task: dict[str, Any], order: list[str]) -> None:
     Path(task["part"]).symlink_to(order[1])
 
 
+def _hardlink(task: dict[str, Any], order: list[str]) -> None:
+    """Have a file published that goes by another name too, and is written by that after it was looked at."""
+    other = Path(task["folder"]) / "other"
+    other.write_text("of another tenant")
+    Path(task["part"]).hardlink_to(other)
+
+
 def _environ(task: dict[str, Any], order: list[str]) -> None:
     (Path(task["folder"]) / "environ").write_text(json.dumps(dict(os.environ)))
 
@@ -155,6 +162,7 @@ TRICKS: dict[str, Callable[[dict[str, Any], list[str]], None]] = {
     "tmp": _tmp,
     "list": _list,
     "symlink": _symlink,
+    "hardlink": _hardlink,
     "environ": _environ,
     "full": _full,
     "hang": _hang,
@@ -184,6 +192,6 @@ def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
         for number in range(5):  # longer on one page than one may stand still
             report(1, 2, f"step {number}")
             time.sleep(0.8)  # noqa: TID251 - that it takes long is the subject
-    if order[0] not in {"lie", "symlink"}:
+    if order[0] not in {"lie", "symlink", "hardlink"}:
         Path(task["part"]).write_bytes(f"attempt {task['attempt']}".encode())
     return {"pages": 2}

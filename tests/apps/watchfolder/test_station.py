@@ -154,6 +154,16 @@ def test_an_output_that_is_a_link_is_not_taken(rogue: Desk, tmp_path: Path) -> N
     assert not (rogue.work / body["jobKey"] / "raw.pdf").exists()
 
 
+def test_an_output_that_has_another_name_is_not_taken(rogue: Desk) -> None:
+    """Whoever has the other name could write it after it was looked at."""
+    body = rogue.place(b"hardlink")
+    rogue.submit(body)
+
+    assert rogue.ended(body["jobKey"])["state"] == "ERROR"
+    assert (rogue.work / body["jobKey"] / "other").stat().st_nlink == 2  # it was made, and refused
+    assert not (rogue.work / body["jobKey"] / "raw.pdf").exists()
+
+
 def test_a_process_knows_no_secret_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_DATABASE_URL", "postgresql://me:secret@localhost/x")
     work = tmp_path / "work"
