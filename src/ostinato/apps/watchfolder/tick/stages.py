@@ -251,7 +251,7 @@ def _done(tick: Tick, step: Step, job_key: str, meta: Document, result: Document
 
 
 def _notes(result: Document) -> list[str]:
-    """Return what a service says is worth knowing, as far as it is text; all names of what an archive holds find room."""
+    """Return what a service says is worth knowing, as far as it is text; all names of an archive find room."""
     found = result.get("notes")
     return [str(each)[:LONGEST_NOTE] for each in found[:MOST_NOTES]] if isinstance(found, list) else []
 
