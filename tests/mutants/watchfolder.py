@@ -751,6 +751,23 @@ MUTANTS = [
     ),
     Mutant(
         rule="W45.",
+        breaks="of many names only the first are in the result",
+        file=f"{TICK}/stages.py",
+        old="str(each)[:LONGEST_NOTE]",
+        new="str(each)[:500]",
+        tests=("test_tick.py::test_all_that_was_left_out_is_in_the_result_and_the_view_is_short",),
+    ),
+    Mutant(
+        rule="W47.",
+        breaks="a link in a 7z is passed over in silence",
+        file="apps/watchfolder/prep/libarchive.py",
+        old="            if kind == FOLDER:\n",
+        new="            if kind != REGULAR:\n",
+        tests=("test_prep.py::test_a_link_in_a_7z_is_named_and_not_followed",),
+        slow=True,
+    ),
+    Mutant(
+        rule="W45.",
         breaks="the event has no notes",
         file="apps/watchfolder/service.py",
         old='notes=(document.get("result") or {}).get("notes") if entry["state"] == "DONE" else None,',

@@ -103,7 +103,7 @@ async def test_a_worker_that_was_stopped_sends_no_call_whose_turn_went_by(
         for name, value in strict.settings(sandbox.url).items():
             monkeypatch.setenv(name, value)
         for name in ("SEARCH_PER_SECOND", "INPI_PER_SECOND", "RCS_PER_SECOND"):
-            monkeypatch.setenv(f"OSTINATO_ENRICHMENT_{name}", "4")
+            monkeypatch.delenv(f"OSTINATO_ENRICHMENT_{name}")
         ours = {
             name.removeprefix("OSTINATO_").lower(): value
             for name, value in os.environ.items()

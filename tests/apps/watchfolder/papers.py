@@ -95,8 +95,8 @@ def rar(members: dict[str, bytes], *, locked: bool = False) -> bytes:
     return made + block(0x7B, 0x4000, b"")
 
 
-def seven_zip(members: dict[str, bytes]) -> bytes:
-    """A 7z of these members, packed by the libarchive that is to read it."""
+def seven_zip(members: dict[str, bytes], *, link: str = "") -> bytes:
+    """A 7z of these members and a link, packed by the libarchive that is to read it."""
     library = ctypes.CDLL("libarchive.so.13")
     library.archive_write_new.restype = library.archive_entry_new.restype = ctypes.c_void_p
     with tempfile.TemporaryDirectory() as folder:
@@ -104,11 +104,13 @@ def seven_zip(members: dict[str, bytes]) -> bytes:
         archive = ctypes.c_void_p(library.archive_write_new())
         assert library.archive_write_set_format_7zip(archive) == 0
         assert library.archive_write_open_filename(archive, str(path).encode()) == 0
-        for name, data in members.items():
+        for name, data in (members | ({link: b""} if link else {})).items():
             entry = ctypes.c_void_p(library.archive_entry_new())
             library.archive_entry_set_pathname(entry, name.encode())
             library.archive_entry_set_size(entry, ctypes.c_int64(len(data)))
-            library.archive_entry_set_filetype(entry, 0o100000)
+            library.archive_entry_set_filetype(entry, 0o120000 if name == link else 0o100000)
+            if name == link:
+                library.archive_entry_set_symlink(entry, b"/etc/passwd")
             library.archive_entry_set_perm(entry, 0o644)
             assert library.archive_write_header(archive, entry) == 0
             library.archive_write_data(archive, data, ctypes.c_size_t(len(data)))

@@ -231,6 +231,29 @@ def test_a_document_that_is_no_scan_is_refused_by_its_name(prep: Desk, make: Any
     assert "export it as PDF" in ended["error"]["message"]
 
 
+@pytest.mark.parametrize(("stream", "code"), [("EncryptedPackage", "ENCRYPTED"), ("WordDocument", "UNSUPPORTED")])
+def test_a_document_of_office_with_a_password_is_called_locked(prep: Desk, stream: str, code: str) -> None:
+    """Inside it is a .docx of today, whatever it is packed into."""
+    name = stream.encode("utf-16-le")
+    entry = name.ljust(64, b"\0") + (len(name) + 2).to_bytes(2, "little") + b"\x02\x01" + bytes(60)
+    says = "the EncryptedPackage of somebody".encode("utf-16-le")  # a word in a letter is no stream
+
+    ended = prep.done(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(20_000) + says + entry + bytes(500))
+
+    assert (ended["error"]["code"], ended["error"]["retryable"]) == (code, False)
+    assert ("password" in ended["error"]["message"]) is (code == "ENCRYPTED")
+    assert "export it as PDF" in ended["error"]["message"]
+
+
+def test_all_that_an_archive_holds_beside_pages_is_named(prep: Desk) -> None:
+    names = [f"note {number}.txt" for number in range(40)]
+
+    ended = prep.done(zipped({"1.png": picture("PNG"), **dict.fromkeys(names, b"x")}))
+
+    (said,) = [note for note in ended["result"]["notes"] if note.startswith("left out")]
+    assert [name for name in names if repr(name) not in said] == []
+
+
 def sizes(path: str) -> list[int]:
     """The heights of the pages of a PDF, in points."""
     with pikepdf.open(path) as pdf:
@@ -298,6 +321,14 @@ def test_rar_and_7z_are_read_in_the_order_of_their_names(prep: Desk, make: Any) 
     assert ended["error"] is None
     assert sizes(ended["result"]["path"]) == [100, 842, 200]
     assert "'x.txt'" in ended["result"]["notes"][-1]
+
+
+@needs_libarchive
+def test_a_link_in_a_7z_is_named_and_not_followed(prep: Desk) -> None:
+    ended = prep.done(seven_zip({"a.png": picture("PNG")}, link="scan.png"))
+
+    assert (ended["error"], ended["result"]["pages"]) == (None, 1)
+    assert "'scan.png'" in ended["result"]["notes"][-1]
 
 
 @needs_libarchive

@@ -91,6 +91,25 @@ def test_what_the_services_note_is_in_the_result_and_in_the_view(
     assert "(left out: 'x.txt'; straightened)" in capsys.readouterr().err
 
 
+def test_all_that_was_left_out_is_in_the_result_and_the_view_is_short(
+    place: Place, services: Services, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "left out: " + "; ".join(f"'note {number}.txt'" for number in range(4000))
+    services.judge = lambda service, body: {
+        **services._done(service, body),
+        "result": {"pages": 1, "notes": [note] if service == "prep" else []},
+    }
+    place.orchestrator.hooks.on_event = View(Output(), place.folders).hear
+    place.drop("a.zip", b"a")
+
+    place.tick(2)
+
+    assert place.index["jobs"][place.only_key()]["result"]["notes"] == [note]
+    told = capsys.readouterr().err
+    assert "'note 3.txt'" in told
+    assert "'note 3999.txt'" not in told
+
+
 def test_every_history_is_a_walk_of_the_machine(place: Place, services: Services) -> None:
     services.judge = failing("WORKER_CRASHED")  # type: ignore[assignment]
     place.drop("a.pdf", b"a")

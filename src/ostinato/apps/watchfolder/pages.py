@@ -11,6 +11,7 @@ from ostinato.apps.watchfolder.model import ACTIONS, JOB_KEY
 from ostinato.apps.watchfolder.permissions import DECIDE, READ
 from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.service import Place
+from ostinato.apps.watchfolder.utils import shortened
 from ostinato.errors import NotFound
 from ostinato.observe import (
     N_,
@@ -119,7 +120,7 @@ async def scan(conn: Connection, look: Look) -> Sequence[Block]:
         N_("attempts"): row["attempt_prep"] + row["attempt_ocr"],
         N_("PDF/A"): result.get("pdfa"),
         N_("read with"): result.get("engine"),
-        N_("notes"): "; ".join(map(str, result.get("notes") or ())) or None,
+        N_("notes"): shortened(result.get("notes") or ()) or None,
         N_("SHA-256"): row["job_key"].partition("__")[0],
     }
     blocks: list[Block] = []

@@ -11,6 +11,7 @@ from ostinato.apps.watchfolder.names import shown_name
 from ostinato.apps.watchfolder.tick.decisions import PATIENCE
 from ostinato.apps.watchfolder.tick.duplicates import held
 from ostinato.apps.watchfolder.tick.sights import blocked_sentence
+from ostinato.apps.watchfolder.utils import shortened
 from ostinato.commands import Output, counted, table
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def _trouble(done: dict[str, Any]) -> str | None:
 
 def _note(event: dict[str, Any]) -> str:
     if event["state"] == "DONE":
-        notes = "; ".join((event.get("result") or {}).get("notes") or ())
+        notes = shortened((event.get("result") or {}).get("notes") or ())
         return f"→ {event.get('outPath')}" + (f" ({notes})" if notes else "")
     if event["state"] in {"ERROR", "PREP_ERROR", "OCR_ERROR"}:
         cause = event.get("cause") or {}

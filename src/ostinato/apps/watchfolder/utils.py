@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import IO, Any
 from ostinato.apps.watchfolder.names import candidates
 
 CHUNK = 1 << 20
+SHOWN_NOTES = 500
 AT_FDCWD = -100
 RENAME_NOREPLACE = 1
 MOST_HISTORY = 200
@@ -294,3 +295,9 @@ def _renameat2(source: bytes, target: bytes) -> int:
         return errno.ENOSYS
     done = call(AT_FDCWD, source, AT_FDCWD, target, ctypes.c_uint(RENAME_NOREPLACE))
     return 0 if done == 0 else ctypes.get_errno()
+
+
+def shortened(notes: Iterable[object]) -> str:
+    """Return notes as a line to be read: the names of hundreds of members stand in the result, not here."""
+    told = "; ".join(map(str, notes))
+    return told if len(told) <= SHOWN_NOTES else f"{told[:SHOWN_NOTES].rstrip()} …"

@@ -28,7 +28,6 @@ SMALL = 1 << 20
 ARCHIVES = {"zip", "tar", "rar", "7z"}
 READERS = ("zip", "tar", "rar", "7z")
 IGNORED = ("thumbs.db", "comicinfo.xml", "desktop.ini", ".ds_store")
-MOST_NAMED = 5
 
 
 class Readable(Protocol):
@@ -81,8 +80,7 @@ def add_archive(pages: Pages, path: Path, kind: str) -> None:
     if not pages.count:
         raise Refused("NO_PAGES", "there is no image and no PDF in the archive")
     if left_out:
-        more = f" and {len(left_out) - MOST_NAMED} more" if len(left_out) > MOST_NAMED else ""
-        pages.notes.append(f"left out, because they are no pages: {'; '.join(left_out[:MOST_NAMED])}{more}")
+        pages.notes.append(f"left out, because they are no pages: {'; '.join(left_out)}")
 
 
 def _add_pdf(pages: Pages, data: bytes, name: str) -> None:
@@ -197,7 +195,8 @@ def _packed(path: Path, kind: str, pages: Pages) -> Iterator[tuple[str, bytes]]:
             if _is_ignored(member.name):
                 continue
             kept = pages.folder / f"member-{number:06}"
-            kept.write_bytes(counted.read(member, packed, _shown(member.name)))
+            # A link or a device has nothing to read: it is named among what is left out.
+            kept.write_bytes(counted.read(member, packed, _shown(member.name)) if member.plain else b"")
             found.append((member.name, kept))
     finally:
         archive.close()

@@ -14,7 +14,7 @@ from ostinato.apps.watchfolder.station.refused import Refused
 NAMES = ("libarchive.so.13", "libarchive.so", "libarchive.13.dylib", "libarchive.dylib")
 FORMATS = {"rar": ("rar", "rar5"), "7z": ("7zip",)}
 OK, END, WARN = 0, 1, -20
-REGULAR, TYPE_MASK = 0o100000, 0o170000
+REGULAR, FOLDER, TYPE_MASK = 0o100000, 0o040000, 0o170000
 BLOCK = 64 << 10
 
 
@@ -52,8 +52,10 @@ def version() -> str:
 class Member:
     """One file of an archive; it must be read, or passed over, before the next one."""
 
-    def __init__(self, archive: "Archive", name: str, *, encrypted: bool) -> None:
+    def __init__(self, archive: "Archive", name: str, *, plain: bool, encrypted: bool) -> None:
         self.name = name
+        self.plain = plain
+        """Whether it is a file, and neither a link nor a device."""
         self.encrypted = encrypted
         self._archive = archive
 
@@ -90,16 +92,18 @@ class Archive:
         self._library.archive_read_free(self._handle)
 
     def members(self) -> Iterator[Member]:
-        """Yield the plain files in it, in the order in which they were packed."""
+        """Yield all that is in it but folders, in the order in which it was packed."""
         entry = ctypes.c_void_p()
         while (code := self._library.archive_read_next_header(self._handle, ctypes.byref(entry))) != END:
             if code < WARN:
                 raise self._refusal()
-            if self._library.archive_entry_filetype(entry) & TYPE_MASK != REGULAR:
+            kind = self._library.archive_entry_filetype(entry) & TYPE_MASK
+            if kind == FOLDER:
                 continue
             name = self._library.archive_entry_pathname_utf8(entry) or self._library.archive_entry_pathname(entry)
             encrypted = bool(self._library.archive_entry_is_encrypted(entry))
-            yield Member(self, (name or b"?").decode("utf-8", "replace"), encrypted=encrypted)
+            shown = (name or b"?").decode("utf-8", "replace")
+            yield Member(self, shown, plain=kind == REGULAR, encrypted=encrypted)
 
     def read(self, size: int) -> bytes:
         """Read the next bytes of the current member."""

@@ -1,7 +1,9 @@
 """Recognises documents that are ZIPs inside: a .docx is no archive of the pictures in it."""
 
+import mmap
 import zipfile
 from collections.abc import Collection
+from pathlib import Path
 
 MIMETYPE = "mimetype"
 MOST_MIMETYPE = 200
@@ -26,8 +28,11 @@ _BY_MEMBER = (
     ("Index.zip", "an iWork document (.pages, .numbers, .key)"),
     ("doc.kml", "a map of places (.kmz)"),
 )
+_COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# A stream of a compound file, by its entry in the directory: its name filled up to 64 bytes, its length, what it is.
+_LOCKED = "EncryptedPackage".encode("utf-16-le").ljust(64, b"\0") + b"\x22\0\x02"
 _HEADS = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office document of before 2007 (.doc, .xls, .ppt) or a message (.msg)"),
+    (_COMPOUND, "an Office document of before 2007 (.doc, .xls, .ppt) or a message (.msg)"),
     (b"{\\rtf", "a Rich Text document (.rtf)"),
     (b"%!PS", "a PostScript document (.ps)"),
     (b"AT&TFORM", "a DjVu document (.djvu)"),
@@ -38,6 +43,14 @@ ADVICE = "print it or export it as PDF, and put that into in/"
 def document_of(head: bytes) -> str | None:
     """Return what a file that begins so is called, if it is a document that is known but not read."""
     return next((name for prefix, name in _HEADS if head.startswith(prefix)), None)
+
+
+def is_locked(path: Path, head: bytes) -> bool:
+    """Return whether it is a document of Office that only its password opens: a .docx inside of a compound file."""
+    if not head.startswith(_COMPOUND):
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(_LOCKED) >= 0
 
 
 def package_of(archive: zipfile.ZipFile) -> str | None:

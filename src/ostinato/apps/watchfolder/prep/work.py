@@ -8,7 +8,7 @@ from ostinato.apps.watchfolder.prep.archives import READERS, add_archive
 from ostinato.apps.watchfolder.prep.images import Pages, add_image, write_pdf
 from ostinato.apps.watchfolder.prep.kinds import ACCEPTS, HEAD, kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
-from ostinato.apps.watchfolder.prep.packages import ADVICE, document_of
+from ostinato.apps.watchfolder.prep.packages import ADVICE, document_of, is_locked
 from ostinato.apps.watchfolder.prep.pdfs import count_pages, rewrite
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.worker import Progress
@@ -61,6 +61,10 @@ def _checked(source: Path, wanted: str | None, limits: PrepLimits) -> str:
         head = file.read(HEAD)
     kind = kind_of(head)
     if kind is None:
+        if is_locked(source, head):
+            raise Refused(
+                "ENCRYPTED", f"it is an Office document that is locked with a password, and no scan: {ADVICE}"
+            )
         if (called := document_of(head)) is not None:
             raise Refused("UNSUPPORTED", f"it is {called}, and no scan: {ADVICE}")
         raise Refused("UNSUPPORTED", f"not a kind that is known: {', '.join(ACCEPTS)}")

@@ -23,6 +23,8 @@ from ostinato.apps.watchfolder.tick.options import Options, Service
 from ostinato.apps.watchfolder.utils import update_state
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+MOST_NOTES, LONGEST_NOTE = 50, 600_000
+"""A note may name every member of the largest archive (`members` of the limits, 80 letters each and what they are)."""
 
 
 @dataclass(frozen=True)
@@ -249,9 +251,9 @@ def _done(tick: Tick, step: Step, job_key: str, meta: Document, result: Document
 
 
 def _notes(result: Document) -> list[str]:
-    """Return what a service says is worth knowing, as far as it is text."""
+    """Return what a service says is worth knowing, as far as it is text; all names of an archive find room."""
     found = result.get("notes")
-    return [str(each)[:500] for each in found[:50]] if isinstance(found, list) else []
+    return [str(each)[:LONGEST_NOTE] for each in found[:MOST_NOTES]] if isinstance(found, list) else []
 
 
 def _error(tick: Tick, step: Step, job_key: str, meta: Document, cause: Document) -> None:
