@@ -2,7 +2,7 @@
 
 Those of requests no machine and no load changes, so `bench.check` guards them: a POST and a GET of a job, a message
 that is accepted (alone, and in a batch), a callback that is stored. What a worker sends for each message, and for each
-callback that it applies, depends on how many go together: it is printed, and guarded by tests that count calls of a set.
+callback that it applies, depends on how many go together: it is printed, and tests count the calls of a set.
 """
 
 import asyncio
