@@ -30,7 +30,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import app_http, calibrate, peers, quiet
+from bench import app_http, calibrate, peers, quiet, statements
 from bench.catalog import BY_KEY, OURS, System
 from bench.launch import SystemFailedError, end_on_terminate
 from bench.measure import Bench, one_round
@@ -84,6 +84,7 @@ FIGURES = (
     Figure("cached GET", "statements, cached GET", "none", more_is_better=False),
     Figure("new", "statements, new capture", "none", more_is_better=False),
     Figure("replay", "statements, replayed one", "none", more_is_better=False),
+    *(Figure(name, title, "none", more_is_better=False) for name, title in statements.TITLES.items()),
 )
 
 Ratios = dict[str, list[float]]
@@ -103,12 +104,13 @@ def gather(bench: Bench, system: System, rounds: int, console: Console, until: f
     With `until`, none starts after that time, and those that other work disturbed are left out.
     """
     found: Ratios = {figure.name: [] for figure in FIGURES}
-    statements = app_http.statements(bench.server)  # once: they are the same in every round
+    # once: they are the same in every round
+    counted = app_http.statements(bench.server) | statements.measure(bench.server)
     before = calibrate.measure(bench.server)
     for number in range(rounds):
         if until is not None and time.monotonic() > until:
             break
-        figures = summary([one_round(bench, system, MEASURED)]) | statements
+        figures = summary([one_round(bench, system, MEASURED)]) | counted
         after = calibrate.measure(bench.server)
         around = middle(before, after)
         before = after

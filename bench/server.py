@@ -90,16 +90,16 @@ class BenchServer:
         return int(psutil.Process(self._admin.info.backend_pid).ppid())
 
     @contextmanager
-    def counting(self, database: str) -> Iterator[Callable[[], int]]:
-        """Count the statements that a database is sent in the block, from the server's log."""
+    def counting(self, database: str) -> Iterator[Callable[..., int]]:
+        """Count the statements that a database is sent in the block, from the server's log; or those with some text."""
         log_path = self._embedded.log_path
         size = log_path.stat().st_size
         sent = re.compile(rf"@{database} LOG: +(statement|execute)".encode())
 
-        def counted() -> int:
+        def counted(text: str = "") -> int:
             with log_path.open("rb") as log:
                 log.seek(size)
-                return sum(1 for line in log.read().splitlines() if sent.search(line))
+                return sum(1 for line in log.read().splitlines() if sent.search(line) and text.encode() in line)
 
         self._log_statements("alter system set log_statement = 'all'")
         try:

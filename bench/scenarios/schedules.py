@@ -7,7 +7,7 @@ threads: what the process has of both is told, too.
 import time
 from importlib import import_module
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import psycopg
 
 from bench.catalog import System

@@ -187,12 +187,9 @@ async def _over_session(mail: EmailMessage, content: Content, wire: Wire, *, is_
 
 def _was_closed(outcome: Outcome, client: aiosmtplib.SMTP) -> bool:
     """Return whether the server had ended the session before it took the mail: it is gone, or says that it closes."""
-    match outcome:
-        case NotSent():
-            return not client.is_connected
-        case Refused(response=response):
-            return response.get("code") == CLOSING
-    return False
+    if isinstance(outcome, Refused):
+        return outcome.response.get("code") == CLOSING
+    return isinstance(outcome, NotSent) and not client.is_connected
 
 
 async def _is_reset(client: aiosmtplib.SMTP) -> bool:

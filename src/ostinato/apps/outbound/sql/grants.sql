@@ -47,7 +47,8 @@ grant execute on function
     outbound.grant_ownership, outbound.withdraw_ownership, outbound.owners, outbound.accept_messages_as
 to ostinato_api;
 grant execute on function
-    outbound.note_message, outbound.note_messages, outbound.note_audit, outbound.figures, outbound.sealed, outbound.proof_of, outbound.usable,
+    outbound.note_message, outbound.note_messages, outbound.note_audit, outbound.figures, outbound.sealed,
+    outbound.proof_of, outbound.usable,
     outbound.accept_messages, outbound.consent_refusal, outbound.lanes, outbound.facts, outbound.is_outdated,
     outbound.tell_status, outbound.judge_messages, outbound.add_messages, outbound.note_judged, outbound.start_judged,
     outbound.start_sends, outbound.start_send,

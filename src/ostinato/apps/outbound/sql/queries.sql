@@ -502,8 +502,8 @@ select outbound.settle_taken(array(select t from jsonb_populate_recordset(null::
 
 -- name: note_taken
 -- A provider says that it has messages of a tenant.
-select outbound.note_taken(%(tenant_id)s, array(select t from jsonb_populate_recordset(null::outbound.told, %(told)s) t),
-    %(actor)s);
+select outbound.note_taken(%(tenant_id)s,
+    array(select t from jsonb_populate_recordset(null::outbound.told, %(told)s) t), %(actor)s);
 
 -- name: note_delivered
 -- A provider says that messages of a tenant arrived.

@@ -493,8 +493,8 @@ begin
 end
 $$;
 
--- Returns the update of a transition: ids in $1, their states in $2, `changes` in $3, read once for all rows or once for
--- each.
+-- Returns the update of a transition: ids in $1, their states in $2, `changes` in $3, read once for all rows or for
+-- each once.
 create function ostinato_internal.transition_text(
     target ostinato_data.machine_table, changes json, is_one_state boolean, whose text
 ) returns text language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -2,8 +2,8 @@
 -- (rule 1.2). An audit event has the real time, also where tests move the engine's clock; the timeline has the
 -- engine's.
 
--- Notes a step of messages: what happened, by whom; with `status`, on the timeline too. `details`, one for each if there
--- are any, hold codes and ids, never an address or a text.
+-- Notes a step of messages: what happened, by whom; with `status`, on the timeline too. `details`, one for each if
+-- there are any, hold codes and ids, never an address or a text.
 create function outbound.note_messages(
     tenant_id text, ids uuid[], action text, actor text, status text default null, details jsonb[] default null,
     note text default null

@@ -1,6 +1,6 @@
--- What a worker writes of messages: that attempts begin, that the provider has them, that they arrived. Each is one call
--- for as many as there are, in a transaction that the caller fences; whoever calls has locked the messages, except where
--- it is said.
+-- What a worker writes of messages: that attempts begin, that the provider has them, that they arrived. Each is one
+-- call for as many as there are, in a transaction that the caller fences; whoever calls has locked the messages, except
+-- where it is said.
 
 
 -- Notes how an attempt ended. One that was taken may fail later, and one whose outcome was unknown may turn out to be
@@ -77,8 +77,8 @@ begin
 end
 $$;
 
--- Notes attempts, before the provider is called; with `bursts`, if the recipients' pairs have a token for each. Pairs are
--- locked in their order. Returns what is left without a token; null: it begins.
+-- Notes attempts, before the provider is called; with `bursts`, if the recipients' pairs have a token for each. Pairs
+-- are locked in their order. Returns what is left without a token; null: it begins.
 create function outbound.begin_attempts(
     tenant_ids text[], ids uuid[], numbers integer[], modes text[], job_ids bigint[], correlations text[],
     bursts double precision[], senders bigint[], addresses text[], actor text, seconds double precision
@@ -90,8 +90,8 @@ declare
     v_tokens double precision[];
 begin
     select array_agg(t.tokens order by t.n) into v_tokens
-    from (select w.n, case when w.burst is not null
-              then outbound.take_token(w.tenant_id, w.sender_id, w.address, w.burst, begin_attempts.seconds) end as tokens
+    from (select w.n, case when w.burst is not null then
+              outbound.take_token(w.tenant_id, w.sender_id, w.address, w.burst, begin_attempts.seconds) end as tokens
           from (select * from unnest($1, $2, $7, $8, $9)
                 with ordinality g (tenant_id, id, burst, sender_id, address, n)
                 order by g.tenant_id, g.sender_id, g.address, g.id) w) t;
@@ -151,7 +151,8 @@ begin
         return;
     end if;
     perform outbound.move_told($1, v_new, 'accept', $3, json_agg(outbound.nothing_wrong() || jsonb_build_object(
-        'id', w.id, 'sent_at', coalesce(w.at, ostinato.now()), 'provider_message_id', w.provider_message_id))) from unnest(v_new) w;
+        'id', w.id, 'sent_at', coalesce(w.at, ostinato.now()), 'provider_message_id', w.provider_message_id)))
+    from unnest(v_new) w;
     perform outbound.tell_sent($1, v_new, $3);
 end
 $$;
