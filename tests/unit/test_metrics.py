@@ -99,7 +99,7 @@ def test_every_metric_of_the_module_is_declared_for_export() -> None:
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: str(metric.name))
 def test_every_metric_is_named_as_prometheus_asks(metric: Metric) -> None:
-    assert re.fullmatch(r"ostinato_[a-z_]+", metric.name)
+    assert re.fullmatch(r"ostinato_[a-z0-9_]+", metric.name)
     assert metric.help.endswith(".")
     assert isinstance(metric, metrics.Counter) == metric.name.endswith("_total")
 
