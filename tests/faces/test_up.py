@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -271,7 +272,7 @@ def test_a_part_that_is_killed_is_named_replaced_and_answers_at_the_same_place(d
     victim = demo.pid_of(part)
     os.kill(victim, signal.SIGKILL)
 
-    until(lambda: f"{part} was killed by SIGKILL; starting another" in demo.up.stderr)
+    until(lambda: re.search(rf"{part}( \d+)? was killed by SIGKILL; starting another", demo.up.stderr))
     # Nobody is refused: the supervisor listens on, and the next process takes the call.
     url = demo.ready["url"] if part == "api" else demo.ready["sandbox"]
     path = "/health/live" if part == "api" else "/_sandbox"
@@ -292,7 +293,10 @@ def test_a_worker_that_is_killed_is_replaced_while_the_api_goes_on(demo: Demo) -
 def test_a_stop_under_load_finishes_the_running_requests(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW_APP)
     (tmp_path / "slow_http.py").write_text(SLOW_HTTP)
-    with running(tmp_path, shell.env, "up", "--app", "slow:app") as up, ThreadPoolExecutor(20) as callers:
+    with (
+        running(tmp_path, shell.env, "up", "--app", "slow:app", "--api-workers", "1") as up,
+        ThreadPoolExecutor(20) as callers,
+    ):
         url = up.line("ready http://").removeprefix("ready ")
         waiting = [callers.submit(httpx.get, f"{url}/slow", trust_env=False, timeout=30) for _ in range(20)]
         until(lambda: httpx.get(f"{url}/begun", trust_env=False, timeout=60).json() == 20)
@@ -445,7 +449,7 @@ def test_an_api_beyond_this_machine_is_warned_of(shell: Shell, tmp_path: Path) -
 @pytest.mark.proof
 def test_callers_wait_while_the_api_is_replaced(shell: Shell, tmp_path: Path) -> None:
     """Requests that come between two processes are answered, not refused."""
-    with running(tmp_path, shell.env, "up", "--only", "api", "--json") as up:
+    with running(tmp_path, shell.env, "up", "--only", "api", "--api-workers", "1", "--json") as up:
         ready = up.event("ready")
         (child,) = psutil.Process(up.process.pid).children()
         refused: list[Exception] = []

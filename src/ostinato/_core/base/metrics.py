@@ -222,6 +222,15 @@ class Recorder:
         counts[bisect_left(metric.buckets, value)] += 1
         self._sums[key] += value
 
+    def include(self, metric: Metric, labels: Labels, counts: list[int], value: float) -> None:
+        """Take over one series of another recorder, as its `series` yields it."""
+        key = (metric, labels)
+        _check_labels(metric, labels)
+        if isinstance(metric, Histogram):
+            self._buckets[key], self._sums[key] = list(counts), value
+        else:
+            self._values[key] = value
+
     def value(self, metric: Metric, *labels: str) -> float:
         """Return the count so far, the present value, or how many values were observed."""
         key = (metric, labels)

@@ -1,6 +1,6 @@
 """Recorders as Prometheus reads them. Only who serves or prints such a page imports its library."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 
 import prometheus_client
@@ -49,8 +49,14 @@ class Collector(PrometheusCollector):
         return sums
 
 
-def render(recorders: Iterable[Recorder], more: Iterable[Metric] = ()) -> bytes:
-    """Return the recorders as a page for Prometheus to scrape; `more`: metrics of applications."""
+def render(
+    recorders: Iterable[Recorder], more: Iterable[Metric] = (), instead: Mapping[Metric, Metric] | None = None
+) -> bytes:
+    """Return the recorders as a page for Prometheus to scrape.
+
+    `more`: metrics of applications; `instead`: what stands in the place of a metric, with more labels.
+    """
+    shown = [(instead or {}).get(metric, metric) for metric in (*METRICS, *more)]
     registry = prometheus_client.CollectorRegistry(auto_describe=False)
-    registry.register(Collector(recorders, (*METRICS, *more)))
+    registry.register(Collector(recorders, shown))
     return prometheus_client.generate_latest(registry)

@@ -143,6 +143,9 @@ class Settings:
     )
     api_host: str = setting("127.0.0.1", "Address that the API listens on.")
     api_port: int = setting(8080, "Port of the API; 0: any free one.", low=0, high=65_535)
+    api_workers: int = setting(
+        0, "Processes of the API, which share its address. 0: one for each core, at most 8.", low=0, high=64
+    )
     api_max_body_bytes: int = setting(
         1_048_576, "Largest body of a request to the API.", low=1024, high=1024 * 1024 * 1024
     )

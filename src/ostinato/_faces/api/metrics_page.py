@@ -22,6 +22,7 @@ from ostinato._core.base.prometheus import render
 from ostinato._core.engine import observe
 from ostinato._core.runtime.observe import figures
 from ostinato._core.runtime.replica import showing
+from ostinato._faces.api.counts import BY_PROCESS, Counts
 from ostinato._faces.api.parts import Parts
 
 log = get_logger("metrics")
@@ -34,8 +35,12 @@ FRESH_SECONDS = 1.0
 class MetricsPage:
     """The page, and when it was made."""
 
-    def __init__(self, parts: Parts, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, parts: Parts, counts: Counts | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`counts`: those of all processes, where several share the page."""
         self._parts = parts
+        self._counts = counts
         self._clock = clock
         self._page: Response | None = None
         self._fresh_until = 0.0
@@ -67,7 +72,11 @@ class MetricsPage:
             return PlainTextResponse(f"{error.message}\n", 503)
         if lag is not None:
             engine.set(REPLICA_LAG, lag)
-        return Response(render([engine, *theirs.recorders, parts.recorder], theirs.metrics), media_type=MEDIA_TYPE)
+        recorders = [engine, *theirs.recorders, parts.recorder]
+        if self._counts is None:
+            return Response(render(recorders, theirs.metrics), media_type=MEDIA_TYPE)
+        recorders.append(await self._counts.gathered(parts.recorder))
+        return Response(render(recorders, theirs.metrics, BY_PROCESS), media_type=MEDIA_TYPE)
 
     async def _read(self) -> tuple[Recorder, figures.Shown]:
         parts = self._parts
@@ -75,9 +84,9 @@ class MetricsPage:
             return await observe.record(conn), await figures.ask(conn, parts.apps, parts.recorder)
 
 
-def metrics_app(parts: Parts) -> Starlette:
+def metrics_app(parts: Parts, counts: Counts | None = None) -> Starlette:
     """Make the application that serves the page, for a server of its own."""
-    page = MetricsPage(parts)
+    page = MetricsPage(parts, counts)
 
     async def show(_: Request) -> Response:
         return await page.read()

@@ -308,3 +308,10 @@ def _run(cli: Cli, work: Callable[[], None]) -> None:
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:  # noqa: BLE001 - shown, and turned into an exit code
         raise typer.Exit(report(cli, error).exit_code) from None
+
+
+def finish(cli: Cli, code: int) -> None:
+    """Say that a command that ran until it was stopped has ended, and with what."""
+    cli.out.event({"event": "stopped", "exit_code": code})
+    if code:
+        raise typer.Exit(code)

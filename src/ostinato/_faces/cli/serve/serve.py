@@ -9,9 +9,9 @@ import typer
 from ostinato._core.base import extras
 from ostinato._core.base.settings import Settings
 from ostinato._faces.cli.frame import attach
-from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.command import Cli, command, finish
 from ostinato._faces.cli.frame.loading import INSTALLED
-from ostinato._faces.cli.serve.api import Host, Port
+from ostinato._faces.cli.serve.api import Host, Port, Workers
 from ostinato._faces.cli.serve.lab import lab
 
 Apps = Annotated[list[str], typer.Option("--app", metavar="MODULE:APP", help="An app to run; may be repeated.")]
@@ -46,6 +46,7 @@ def up(
     host: Host = None,
     port: Port = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, help="Worker processes.")] = 1,
+    api_workers: Workers = None,
     concurrency: Concurrency = None,
     demo: Annotated[
         bool | None,
@@ -64,7 +65,9 @@ def up(
     """
     from ostinato._faces.cli.serve import up as everything
 
-    settings = cli.settings_with(concurrency=concurrency, drain_seconds=drain_seconds, api_host=host, api_port=port)
+    settings = cli.settings_with(
+        concurrency=concurrency, drain_seconds=drain_seconds, api_host=host, api_port=port, api_workers=api_workers
+    )
     toys, is_alone = lab(), settings.database_url is None and not only
     if demo or Piece.API in only or host is not None or port is not None:
         extras.need("lab" if demo else "api", "the demo" if demo else "the API")
@@ -80,7 +83,7 @@ def up(
         demo=toys if shows else None,
         wait_seconds=wait_seconds,
     )
-    _finish(cli, attach.run(everything.run(cli, settings, plan)))
+    finish(cli, attach.run(everything.run(cli, settings, plan)))
 
 
 def worker(
@@ -125,19 +128,13 @@ def worker(
         *(f"--queues={queue}" for queue in served),
         *(f"--only={service}" for service in services),
     ]
-    _finish(cli, attach.run(_supervise(cli, settings, words, processes, name, reload=reload)))
+    finish(cli, attach.run(_supervise(cli, settings, words, processes, name, reload=reload)))
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     command(app)(up)
     command(app)(worker)
-
-
-def _finish(cli: Cli, code: int) -> None:
-    cli.out.event({"event": "stopped", "exit_code": code})
-    if code:
-        raise typer.Exit(code)
 
 
 async def _supervise(

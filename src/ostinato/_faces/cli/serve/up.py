@@ -29,7 +29,7 @@ from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, os_user
 from ostinato._faces.cli.frame.loading import load_apps
 from ostinato._faces.cli.frame.schema import app_components
-from ostinato._faces.cli.serve import listening
+from ostinato._faces.cli.serve import listening, shared
 from ostinato._faces.cli.serve.lab import DemoKey, Lab
 from ostinato._faces.cli.serve.supervisor import Part, Supervisor
 from ostinato._faces.cli.serve.upview import Standing, show, watched
@@ -66,13 +66,10 @@ class Plan:
 async def run(cli: Cli, settings: Settings, plan: Plan) -> int:
     """Run everything until it is stopped; returns the exit code."""
     with contextlib.ExitStack() as sockets:
-        api = metrics = sandbox = None
+        api = sandbox = None
         if plan.has("api"):
-            api = sockets.enter_context(listening.listen(settings.api_host, settings.api_port))
-            _warn_if_open(cli, api)
-            metrics = listening.listen_for_metrics(settings)
-            if metrics is not None:
-                sockets.enter_context(metrics)
+            api = sockets.enter_context(shared.opened(settings))
+            _warn_if_open(cli, api.api)
         if plan.demo is not None:
             sandbox = sockets.enter_context(listening.listen(LOOPBACK, 0, what="the sandbox"))
             settings = _letting_webhooks_in(settings, sandbox)
@@ -83,15 +80,14 @@ async def run(cli: Cli, settings: Settings, plan: Plan) -> int:
             if plan.demo is not None:
                 ensure_key(settings)
                 key = await plan.demo.prepare(database, settings, attach.data_folder(settings))
-            opened = Sockets(api, metrics, sandbox)
+            opened = Sockets(api, sandbox)
             return await _Up(cli, settings, plan, database, key=key, sockets=opened).run()
 
 
 class Sockets(NamedTuple):
     """What is listened on."""
 
-    api: socket.socket | None
-    metrics: socket.socket | None
+    api: shared.Shared | None
     sandbox: socket.socket | None
 
 
@@ -107,8 +103,9 @@ class _Up:
         self._database = database
         self._key = key
         self._sockets = sockets
-        self._url, metrics, self._sandbox_url = map(_url_of, sockets)
-        self._metrics_url = None if metrics is None else f"{metrics}/metrics"
+        self._url = None if sockets.api is None else sockets.api.url
+        self._metrics_url = None if sockets.api is None else sockets.api.page
+        self._sandbox_url = None if sockets.sandbox is None else listening.url_of(sockets.sandbox)
         self._folder = attach.data_folder(settings)
 
     async def run(self) -> int:
@@ -137,9 +134,10 @@ class _Up:
     def _parts(self) -> list[Part]:
         plan, parts = self._plan, []
         waits = f"--wait-seconds={plan.wait_seconds}"
-        api, metrics, sandbox = self._sockets
+        api, sandbox = self._sockets
         if sandbox is not None:
-            parts.append(self._listening("sandbox", [sandbox]))
+            standing_in = self._argv("sandbox", f"--fd={sandbox.fileno()}")
+            parts.append(Part("sandbox", lambda _: standing_in, sockets=(sandbox,)))
         working = self._argv("worker", waits)
         if plan.has("worker"):
             parts.append(Part("worker", lambda _: working, plan.workers))
@@ -147,13 +145,8 @@ class _Up:
             serving = [*working, *(f"--only={name}" for name in plan.services)]
             parts.append(Part("+".join(plan.services), lambda _: serving))
         if api is not None:
-            page = [] if metrics is None else [metrics]
-            parts.append(self._listening("api", [api, *page], waits, *(f"--metrics-fd={s.fileno()}" for s in page)))
+            parts.append(shared.part(api, self._argv("api", waits)))
         return parts
-
-    def _listening(self, name: str, sockets: list[socket.socket], *words: str) -> Part:
-        argv = self._argv(name, f"--fd={sockets[0].fileno()}", *words)
-        return Part(name, lambda _: argv, sockets=tuple(sockets))
 
     def _argv(self, *words: str) -> list[str]:
         apps = [f"--app={path}" for path in self._plan.apps]
@@ -250,10 +243,6 @@ async def _answers(cli: Cli, url: str) -> None:
                 said = True
                 cli.out.warn(f"not ready yet: {url} says {found}")
             await asyncio.sleep(LOOK_SECONDS)
-
-
-def _url_of(sock: socket.socket | None) -> str | None:
-    return None if sock is None else listening.url_of(sock)
 
 
 def _counted(part: Part) -> str:
