@@ -54,7 +54,6 @@ _ENVID: Final = re.compile(r"ENVID=(\S+)", re.IGNORECASE)
 ERRORS: Final = {
     **codes(hold("auth"), 530, 534, 535, 538),
     **dict.fromkeys(("5.1.1", "5.1.2", "5.1.3", "5.1.10"), never("recipient_invalid")),
-    # The server closes, whoever the mail is for.
     **dict.fromkeys(("421", "4.3.2"), policy.away("upstream")),
     "5.2.1": never("recipient_unreachable"),
     "5.2.2": retry("recipient_unreachable", at_most=3),
