@@ -16,7 +16,8 @@ on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.re
     notice_time = excluded.notice_time, holidays = excluded.holidays, stop_covers_all = excluded.stop_covers_all,
     stop_reply = excluded.stop_reply, help_reply = excluded.help_reply, start_reply = excluded.start_reply,
     replies = excluded.replies, opens = excluded.opens, closes = excluded.closes,
-    marketing_opens = excluded.marketing_opens, marketing_closes = excluded.marketing_closes, reminder_days = excluded.reminder_days,
+    marketing_opens = excluded.marketing_opens, marketing_closes = excluded.marketing_closes,
+    reminder_days = excluded.reminder_days,
     updated_at = excluded.updated_at;
 
 -- name: put_sender
