@@ -17,12 +17,7 @@ on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.re
     stop_reply = excluded.stop_reply, help_reply = excluded.help_reply, start_reply = excluded.start_reply,
     replies = excluded.replies, opens = excluded.opens, closes = excluded.closes,
     marketing_opens = excluded.marketing_opens, marketing_closes = excluded.marketing_closes,
-<<<<<<< HEAD
     reminder_days = excluded.reminder_days, updated_at = excluded.updated_at;
-=======
-    reminder_days = excluded.reminder_days,
-    updated_at = excluded.updated_at;
->>>>>>> apps
 
 -- name: put_sender
 -- Adds a sender, or changes how it is shown and what opens its account. With another rate its turns begin anew.
