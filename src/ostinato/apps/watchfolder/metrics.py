@@ -34,7 +34,7 @@ async def record(conn: AsyncConnection[Any]) -> Recorder:
         (PAGES, "pages"),
     ):
         recorder.set(gauge, float(row[name]))
-    for each in await QUERIES.rows(conn, "count_jobs", most=None):
+    for each in await QUERIES.rows(conn, "job_figures"):
         recorder.set(JOBS, each["jobs"], each["state"])
     return recorder
 

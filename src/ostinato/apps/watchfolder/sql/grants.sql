@@ -14,7 +14,11 @@ grant select on watchfolder.reading to ostinato_worker, ostinato_tenant;
 grant insert, update on watchfolder.reading to ostinato_worker;
 grant delete on watchfolder.folder, watchfolder.job, watchfolder.duplicate to ostinato_worker;
 
-revoke execute on all functions in schema watchfolder from public, ostinato_worker, ostinato_tenant;
+revoke execute on all functions in schema watchfolder
+from public, ostinato_worker, ostinato_tenant, ostinato_api;
+-- Figures of all tenants together, without one.
+grant usage on schema watchfolder to ostinato_api;
+grant execute on function watchfolder.observe_folders, watchfolder.observe_jobs to ostinato_worker, ostinato_api;
 grant execute on function
     watchfolder.folder_silence, watchfolder.folder_problems, watchfolder.failure_rates, watchfolder.days_held
 to ostinato_worker;

@@ -136,17 +136,11 @@ order by d.id;
 
 -- name: folder_figures
 -- How the folders of all tenants stand, in one row.
-select count(*) filter (where f.active) as folders,
-       coalesce(max(extract(epoch from ostinato.now() - coalesce(f.ticked_at, f.created_at)))
-                filter (where f.active), 0) as silence,
-       count(*) filter (where f.active and f.problem is not null) as troubled,
-       coalesce(sum((f.metrics ->> 'waiting')::bigint) filter (where f.active), 0) as waiting,
-       coalesce(sum((f.metrics ->> 'blocked')::bigint) filter (where f.active), 0) as blocked,
-       (select count(*) from watchfolder.duplicate d where d.state = 'DUPLICATE_PENDING') as held,
-       (select coalesce(sum(j.pages), 0) from watchfolder.job j
-        where j.state = 'DONE' and j.changed_at > ostinato.now() - interval '1 hour') as pages
-from watchfolder.folder f
-where f.removed_at is null;
+select * from watchfolder.observe_folders();
+
+-- name: job_figures
+-- Jobs of all tenants that are on their way, and those that ended in the last hour, by state.
+select * from watchfolder.observe_jobs();
 
 -- name: count_jobs
 -- Jobs that are on their way, and those that ended in the last hour, by state; it stops at so many of each.

@@ -36,3 +36,30 @@ set search_path = watchfolder, pg_catalog, pg_temp as $$
     where d.state = 'DUPLICATE_PENDING' and f.active
     group by 1
 $$;
+
+-- How the folders of all tenants stand, for Prometheus. Runs as the owner, because the API sees no tenant's rows.
+create function watchfolder.observe_folders() returns table (
+    folders bigint, silence double precision, troubled bigint, waiting bigint, blocked bigint, held bigint, pages bigint
+) language sql stable security definer
+set search_path = watchfolder, pg_catalog, pg_temp set row_security = on as $$
+    select count(*) filter (where f.active),
+           coalesce(max(extract(epoch from ostinato.now() - coalesce(f.ticked_at, f.created_at)))
+                    filter (where f.active), 0)::double precision,
+           count(*) filter (where f.active and f.problem is not null),
+           coalesce(sum((f.metrics ->> 'waiting')::bigint) filter (where f.active), 0)::bigint,
+           coalesce(sum((f.metrics ->> 'blocked')::bigint) filter (where f.active), 0)::bigint,
+           (select count(*) from duplicate d where d.state = 'DUPLICATE_PENDING'),
+           (select coalesce(sum(j.pages), 0)::bigint from job j
+            where j.state = 'DONE' and j.changed_at > ostinato.now() - interval '1 hour')
+    from folder f
+    where f.removed_at is null
+$$;
+
+-- Their jobs that are on their way, and those that ended in the last hour, by state.
+create function watchfolder.observe_jobs() returns table (state text, jobs bigint) language sql stable security definer
+set search_path = watchfolder, pg_catalog, pg_temp set row_security = on as $$
+    select j.state, count(*) from job j
+    where j.state not in ('DONE', 'ERROR') or j.changed_at > ostinato.now() - interval '1 hour'
+    group by j.state
+    order by j.state
+$$;
