@@ -103,7 +103,8 @@ async def test_a_worker_that_was_stopped_sends_no_call_whose_turn_went_by(
         for name, value in strict.settings(sandbox.url).items():
             monkeypatch.setenv(name, value)
         for name in ("SEARCH_PER_SECOND", "INPI_PER_SECOND", "RCS_PER_SECOND"):
-            monkeypatch.delenv(f"OSTINATO_ENRICHMENT_{name}")
+            # Three calls below the limit of seven: on a busy machine calls arrive late, among others.
+            monkeypatch.setenv(f"OSTINATO_ENRICHMENT_{name}", "4")
         ours = {
             name.removeprefix("OSTINATO_").lower(): value
             for name, value in os.environ.items()

@@ -222,7 +222,7 @@ async def test_calls_keep_to_the_rate_of_a_source(place: Place, monkeypatch: pyt
     with running(strict) as sandbox:
         for name, value in strict.settings(sandbox.url).items():
             monkeypatch.setenv(name, value)
-        monkeypatch.delenv("OSTINATO_ENRICHMENT_SEARCH_PER_SECOND")
+        monkeypatch.setenv("OSTINATO_ENRICHMENT_SEARCH_PER_SECOND", "4")
         async with place.worker():
             sirens = [f"9980000{number:02}" for number in range(9)]
             for siren in sirens:
