@@ -14,7 +14,8 @@
     app = App("billing", http="billing.http:router")    # puts it into the API
 
 What a route raises becomes a problem document (RFC 9457) with its remedy; `IDEMPOTENT` and `Key`
-give a POST the header `Idempotency-Key`. The guide is `docs/api.md`.
+give a POST the header `Idempotency-Key`, and `Together` makes one statement of requests that wait at
+the same moment. The guide is `docs/api.md`.
 """
 
 from ostinato._core.base.answers import Answer
@@ -23,6 +24,7 @@ from ostinato._core.web.idempotent import IDEMPOTENT, IdempotencyKey, Key, OnceH
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import MEDIA_TYPE, Answered, Problem, responses
 from ostinato._core.web.routes import Router, note_line
+from ostinato._core.web.together import Together
 
 __all__ = [
     "IDEMPOTENT",
@@ -36,6 +38,7 @@ __all__ = [
     "Permission",
     "Problem",
     "Router",
+    "Together",
     "Who",
     "client_of",
     "note_line",

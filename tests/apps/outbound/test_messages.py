@@ -15,6 +15,7 @@ from ostinato.apps.outbound.accept.service import Accepted
 from ostinato.apps.outbound.machine import CONSENT, MESSAGE
 from ostinato.apps.outbound.model import Channel, NewMessage
 from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.web import Together
 from tests.apps.outbound.conftest import NOON, World, sent_statements, set_clock
 from tests.waiting import until_async
 
@@ -120,6 +121,58 @@ async def test_a_message_is_accepted_in_one_round_trip(world: World, monkeypatch
     ours = [text for text in sent if "outbound" in text or text == "begin"]
     assert len(ours) == 1
     assert "accept_messages_as" in ours[0]
+
+
+async def test_messages_of_the_same_moment_share_a_statement_and_each_keeps_its_own_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one is being accepted others come: they are one set, with an answer, an audit and a trail for each."""
+    await world.consent()
+    before = await world.message(key="before")
+    came = 0
+    add = Together.add
+
+    async def counted(self: Together[Any, Any], *given: Any) -> Any:  # noqa: ANN401 - as add
+        nonlocal came
+        came += 1
+        return await add(self, *given)
+
+    monkeypatch.setattr(Together, "add", counted)
+    sent = sent_statements(monkeypatch)
+
+    async def ask(key: str, status: int = 201, **more: Any) -> Any:  # noqa: ANN401 - whatever it answers
+        body = {name: value for name, value in {**item(key), **more}.items() if name != "idempotencyKey"}
+        headers = {"Idempotency-Key": key, "X-Correlation-Id": f"trail-{key}"}
+        return await world.call("POST", "/messages", status=status, json=body, headers=headers)
+
+    async with world.engine.client.connection() as conn, conn.transaction():
+        await conn.execute("lock table outbound.message in exclusive mode")
+        first = asyncio.create_task(ask("first"))
+        await until_async(lambda: came == 1)
+        others = [
+            asyncio.create_task(ask("new")),
+            asyncio.create_task(ask("before", 200)),
+            asyncio.create_task(ask("refused", 422, subjectId="nobody")),
+            asyncio.create_task(ask("other", dossierId="D-2")),
+        ]
+        await until_async(lambda: came == 5)
+    one, new, known, refused, other = await asyncio.gather(first, *others)
+
+    assert len([text for text in sent if "accept_messages_as" in text]) == 2
+    assert len({one["id"], new["id"], other["id"], before["id"]}) == 4
+    assert known["id"] == before["id"]
+    assert refused["code"] == "consent_required"
+    found = await world.rows("select idempotency_key, correlation_id from outbound.message order by 1")
+    assert {("first", "trail-first"), ("new", "trail-new"), ("other", "trail-other")} <= set(found)
+    audit = await world.rows(
+        "select action, correlation_id from outbound.audit_event where correlation_id like 'trail-%'"
+    )
+    assert set(audit) == {
+        ("NOTIFICATION_CREATED", "trail-first"),
+        ("NOTIFICATION_CREATED", "trail-new"),
+        ("NOTIFICATION_CREATED", "trail-other"),
+        ("BLOCKED_BY_POLICY", "trail-refused"),
+    }
 
 
 async def test_consent_is_for_a_channel_a_purpose_and_an_address(world: World) -> None:

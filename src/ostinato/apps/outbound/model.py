@@ -322,3 +322,5 @@ class NewMessage:
     not_after: datetime | None = None
     send_at: datetime | None = None
     """When it is to go; None: as soon as it may."""
+    correlation_id: str | None = None
+    """Of the request that asks for it; None: of the transaction that accepts it."""

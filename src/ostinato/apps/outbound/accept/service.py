@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -23,13 +23,15 @@ from ostinato.apps.outbound.store import Connection
 from ostinato.errors import IdempotencyConflict, InvalidInput, OstinatoError
 
 if TYPE_CHECKING:
-    from ostinato.web import Caller
+    from ostinato.web import Caller, Together
+
+    Accepting = Together["NewMessage", "Accepted | Blocked | OstinatoError"]
 
 LATEST: Final = timedelta(days=366)
 KEPT: Final = (
     *("idempotency_key", "dossier_id", "subject_id", "channel", "template_code", "subject"),
     *("urgent", "sender_id", "entity_type", "entity_id", "logical_event_id", "recipient_ref", "fallback_of"),
-    *("inbound_id", "not_after", "send_at"),
+    *("inbound_id", "not_after", "send_at", "correlation_id"),
 )
 """What is stored of a request as it was asked."""
 LIMITS: Final = {
@@ -96,6 +98,18 @@ async def accept_for(
         return results or [], facts
 
     return await _accepted(ask, caller.tenant_id, news, caller.settings(OutboundSettings), memory)
+
+
+async def accept_beside(
+    caller: "Caller", new: NewMessage, memory: Memory, together: "Accepting"
+) -> Accepted | Blocked | OstinatoError:
+    """Queue one message for a caller of the API, in one statement with others that it asks for at the same moment."""
+
+    async def accepted(news: list[NewMessage]) -> list[Accepted | Blocked | OstinatoError]:
+        return await accept_for(caller, news, memory)
+
+    own = replace(new, correlation_id=tenants.current_correlation())
+    return await together.add((caller.tenant_id, caller.subject, caller.key_id), own, accepted)
 
 
 async def answer(conn: Connection, tenant_id: str, actor: str, new: NewMessage, plan: Plan) -> None:

@@ -20,7 +20,7 @@ from ostinato.apps.outbound.send import retries
 from ostinato.apps.outbound.store import Row
 from ostinato.apps.outbound.views import NUMBER, Code, Instant, Language, Name, Short, Text, View
 from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound, OstinatoError
-from ostinato.web import Router, Who
+from ostinato.web import Router, Together, Who
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound"])
 
@@ -182,7 +182,7 @@ class MessagePage(View):
 async def create_message(caller: Who, request: Request, body: NewOutbound, key: RequestKey) -> Response:
     """Ask for a message to be sent: persisted and queued in one transaction."""
     new = asked(body, key)
-    (made,) = await service.accept_for(caller, [new], memory_of(request))
+    made = await service.accept_beside(caller, new, memory_of(request), accepting_of(request))
     if isinstance(made, Blocked):  # after the commit: the audit has it
         raise blocked(made)
     if isinstance(made, OstinatoError):
@@ -275,6 +275,15 @@ def memory_of(request: Request) -> Memory:
     if not hasattr(state, "outbound_memory"):
         state.outbound_memory = Memory()
     found: Memory = state.outbound_memory
+    return found
+
+
+def accepting_of(request: Request) -> "service.Accepting":
+    """Return what makes sets of the messages that are asked for at the same moment in this process."""
+    state = request.app.state
+    if not hasattr(state, "outbound_accepting"):
+        state.outbound_accepting = Together()
+    found: service.Accepting = state.outbound_accepting
     return found
 
 

@@ -107,14 +107,15 @@ returns setof uuid language sql set search_path = outbound, pg_catalog, pg_temp 
     select $1, j.id, g.dossier_id, g.subject_id, g.channel, g.purpose, g.to_address, g.template_code, g.language,
         g.subject, g.payload, j.sealed::text, g.urgent, j.sender_id, g.idempotency_key, g.entity_type, g.entity_id,
         g.logical_event_id, g.recipient_ref, g.fallback_of, g.inbound_id, g.not_after, g.send_at, g.send_at,
-        case when g.send_at is not null then 'SEND_AT' end, $3
+        case when g.send_at is not null then 'SEND_AT' end, coalesce(g.correlation_id, $3)
     from unnest($2) j cross join lateral (select (j.asked).*) g
     where j.outcome = 'new' order by g.idempotency_key
     on conflict (tenant_id, idempotency_key) do nothing returning id
 $$;
 
 -- Accepts messages of a tenant; `results` has one for each of `asked`, in its order. `limits` are the numbers of the
--- rules: `latest_seconds`, `window_seconds`, `rates` by channel, and the `language` of who has chosen none.
+-- rules: `latest_seconds`, `window_seconds`, `rates` by channel, and the `language` of who has chosen none. A message
+-- of another request than the first has a `correlation_id` of its own.
 create function outbound.accept_messages(
     tenant_id text, actor text, asked jsonb, seen jsonb, limits jsonb, correlation_id text,
     out results jsonb, out facts jsonb, out queues text[]
