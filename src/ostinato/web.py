@@ -19,12 +19,12 @@ the same moment. The guide is `docs/api.md`.
 """
 
 from ostinato._core.base.answers import Answer
+from ostinato._core.base.together import Together
 from ostinato._core.web.caller import Caller, Who, client_of
 from ostinato._core.web.idempotent import IDEMPOTENT, IdempotencyKey, Key, OnceHere
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import MEDIA_TYPE, Answered, Problem, responses
 from ostinato._core.web.routes import Router, note_line
-from ostinato._core.web.together import Together
 
 __all__ = [
     "IDEMPOTENT",

@@ -139,7 +139,7 @@ def test_a_claim_whose_answer_is_lost_is_given_back_and_its_events_are_delivered
     first_only(
         [
             # It is settled three times over before it is put off.
-            ("complete_webhook_delivery", ["after", "before", "before", "before"]),
+            ("complete_webhook_deliveries", ["after", "before", "before", "before"]),
             ("start_webhook_delivery", ["after", "before"]),
         ]
     ),

@@ -33,6 +33,7 @@ from ostinato._core.runtime.services.safehttp import Answer
 from ostinato._core.runtime.services.webhooks import judge
 from ostinato._core.runtime.testing import KEY
 from ostinato.testing import Engine, Report
+from ostinato.web import Together
 from tests.conftest import note_called_functions
 from tests.runtime.conftest import EMPTY
 from tests.runtime.lab import Lab, counted
@@ -130,6 +131,38 @@ async def emit(conn: psycopg.AsyncConnection[Any], key: str | None = None, type_
 
 
 # Through a real worker.
+
+
+async def test_what_a_receiver_took_at_the_same_moment_is_settled_together(
+    lab: Lab, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An ordered endpoint is locked until the commit: ten commits one after the other would be the rate of all."""
+    came = 0
+    all_came = asyncio.Event()
+    add = Together.add
+
+    async def together(self: Together[Any, Any], *given: Any) -> Any:  # noqa: ANN401 - as add
+        nonlocal came
+        came += 1
+        if came == 8:
+            all_came.set()
+        await all_came.wait()
+        return await add(self, *given)
+
+    @lab.app.job()
+    async def work(ctx: Context) -> None: ...
+
+    monkeypatch.setattr(Together, "add", together)
+    async with lab.client.transaction() as conn:
+        await webhooks.create_endpoint(conn, "orders", receiver.url, allowed=parse_allowed(ALLOWED), ordered=True)
+    for n in range(8):
+        await emit(lab.engine.admin, f"k{n}")
+    async with lab.worker(webhooks_allow_private=ALLOWED):
+        await lab.until("select count(*) = 8 from ostinato_data.webhook_attempt")
+
+    assert await lab.value("select count(distinct xmin::text) from ostinato_data.webhook_attempt") == 2
+    assert await lab.value("select count(*) from ostinato_data.webhook_delivery where state <> 'delivered'") == 0
+    assert len(receiver.requests) == 8
 
 
 async def test_a_worker_delivers_an_event_to_who_wants_it(lab: Lab, receiver: Receiver) -> None:

@@ -497,6 +497,33 @@ def test_a_message_that_was_taken_is_settled_with_its_job_in_one_statement(hooks
     assert second["job_id"] is None
 
 
+def test_several_messages_that_were_taken_are_settled_in_one_statement_or_none_is(hooks: Hooks, db: Session) -> None:
+    hooks.endpoint()
+    hooks.told("a", "b", "a")
+    worker = db.worker(queues=["webhooks"], kinds=["webhooks.deliver"])
+    jobs = [db.claim_one(worker, "webhooks", kinds=["webhooks.deliver"]) for _ in range(2)]
+    whose = {row["job_id"]: row["delivery_id"] for row in hooks.deliveries()}
+    taken = [
+        {
+            "delivery_id": whose[job.id],
+            "job_id": job.id,
+            "attempt": job.attempt,
+            "claim_id": job.claim_id,
+            "status": 200,
+            "duration_ms": 7,
+        }
+        for job in reversed(jobs)
+    ]
+
+    with refused("OS410", str(jobs[0].id)):
+        db.get("complete_webhook_deliveries", deliveries=json.dumps([taken[0], taken[1] | {"attempt": 9}]))
+    assert hooks.states() == ["pending", "pending", "waiting"]
+    assert db.get("complete_webhook_deliveries", deliveries=json.dumps(taken)) == ["delivered", "delivered"]
+
+    assert hooks.states() == ["delivered", "delivered", "pending"]
+    assert [db.get("job_state", job_id=job.id) for job in jobs] == ["done", "done"]
+
+
 def test_what_is_written_down_is_bounded(hooks: Hooks, db: Session) -> None:
     hooks.endpoint()
     hooks.told()

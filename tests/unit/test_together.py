@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, InvalidInput
-from ostinato._core.web.together import Together
+from ostinato._core.base.together import Together
 from tests.waiting import until_async
 
 

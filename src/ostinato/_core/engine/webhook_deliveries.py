@@ -215,33 +215,38 @@ async def settle(
     return str(verdict)
 
 
-async def complete(
-    conn: Connection,
-    delivery_id: int,
-    job: Job,
-    *,
-    status: int | None,
-    duration_ms: int,
-    answer: str | None,
-    job_ms: int,
-) -> str:
-    """Store that the receiver took a message, and complete its job; returns delivered or stale.
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A message that its receiver took, and the job that sent it."""
 
-    Raises `LeaseLost`, and stores nothing, when another worker has the job by now.
+    delivery_id: int
+    job: Job
+    status: int | None
+    duration_ms: int
+    answer: str | None
+    job_ms: int
+
+
+async def complete(conn: Connection, taken: Sequence[Taken]) -> list[str]:
+    """Store that receivers took some messages, and complete their jobs, in one statement; each is delivered or stale.
+
+    Raises `LeaseLost`, and stores nothing of any, when another worker has one of the jobs by now.
     """
-    verdict = await call_value(
-        conn,
-        "complete_webhook_delivery",
-        delivery_id=delivery_id,
-        job_id=job.id,
-        attempt=job.attempt,
-        claim_id=job.claim_id,
-        status=status,
-        duration_ms=duration_ms,
-        answer=answer,
-        job_ms=job_ms,
-    )
-    return str(verdict)
+    deliveries = [
+        {
+            "delivery_id": each.delivery_id,
+            "job_id": each.job.id,
+            "attempt": each.job.attempt,
+            "claim_id": each.job.claim_id,
+            "status": each.status,
+            "duration_ms": each.duration_ms,
+            "answer": each.answer,
+            "job_ms": each.job_ms,
+        }
+        for each in taken
+    ]
+    verdicts: list[str] = await call_value(conn, "complete_webhook_deliveries", deliveries=json.dumps(deliveries))
+    return verdicts
 
 
 async def probe(conn: Connection, name: str, *, tenant_id: str | None = None) -> Sending:

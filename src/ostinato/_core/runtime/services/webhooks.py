@@ -39,11 +39,12 @@ from ostinato._core.base.retryafter import retry_after_seconds
 from ostinato._core.base.safeurl import Allowed, parse_allowed
 from ostinato._core.base.settings import Settings
 from ostinato._core.base.signature import storable
+from ostinato._core.base.together import Together
 from ostinato._core.base.vault import Vault
 from ostinato._core.base.webhooks import signed_headers
 from ostinato._core.engine import webhook_deliveries
 from ostinato._core.engine.secrets import vault_of
-from ostinato._core.engine.webhook_deliveries import Sending
+from ostinato._core.engine.webhook_deliveries import Sending, Taken
 from ostinato._core.engine.webhooks import open_headers, open_secrets
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context
@@ -61,8 +62,13 @@ USER_AGENT = "ostinato-webhooks"
 AGAIN_SECONDS = 1.0
 NO_KEY_SECONDS = 30.0
 ANSWER_LENGTH = 500
+MOST_TAKEN = 50
+"""So many deliveries of an endpoint are settled by one statement at the most."""
 ASKED_LATER = (429, 503)
 GONE = 410
+
+Taking = Together[Taken, str]
+"""Settles what receivers took, by endpoint."""
 
 
 class DeliveryFailed(Exception):
@@ -182,11 +188,12 @@ def app(
     sender = Sender(allowed, recorder, resolver=resolver, tls=tls)
     chance = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
     made = App(APP_NAME)
+    taking = Taking(MOST_TAKEN)
 
     @made.job(queue=QUEUE, retry=Retry(permanent=(ReceiverGone,)))
     async def deliver(ctx: Context, delivery: int) -> Snooze | None:
         try:
-            await _deliver(ctx, delivery, sender, chance)
+            await _deliver(ctx, delivery, sender, chance, taking)
         except (CommitUnknown, DatabaseUnavailable) as error:
             # An error of our own uses up no attempt at the receiver.
             ctx.log.warning("webhook_put_off", error=error.message)
@@ -216,7 +223,7 @@ async def probe(
     return await Sender(allowed).send(sending, vault_of(conn))
 
 
-async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Random) -> None:
+async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Random, taking: Taking) -> None:
     job = ctx.job
     async with ctx._services.connection() as conn:  # noqa: SLF001  # this is the engine's own
         sending = await webhook_deliveries.start(conn, delivery, job.id)
@@ -224,7 +231,7 @@ async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Rand
         return
     met = await sender.send(sending, ctx.vault, await ctx.shared(connections))
     delay = None if met.outcome == "delivered" else _delay(ctx, sending, met, rng)
-    verdict = await _settled(ctx, delivery, met, delay)
+    verdict = await _settled(ctx, sending.endpoint_id, delivery, met, delay, taking)
     if verdict == "delivered":
         return
     what = f"webhook endpoint {sending.endpoint} of {sending.tenant_id}: {met.error}"
@@ -237,13 +244,15 @@ async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Rand
         raise ReceiverGone(what) if met.outcome == "gone" else DeliveryFailed(what)
 
 
-async def _settled(ctx: Context, delivery: int, met: Met, delay: float | None) -> str:
+async def _settled(  # noqa: PLR0917 - what was sent, what it met, and how that is stored
+    ctx: Context, endpoint: int, delivery: int, met: Met, delay: float | None, taking: Taking
+) -> str:
     """Settle, and retry on trouble of the database, so that a sent message is not sent again."""
     unsure = False
     for last_time in (False, False, True):
         try:
             if met.outcome == "delivered":
-                return await _completed(ctx, delivery, met)
+                return await _completed(ctx, endpoint, delivery, met, taking)
             async with ctx._services.transaction() as conn:  # noqa: SLF001  # as above
                 verdict = await _settle(conn, delivery, ctx.job.id, met, delay)
                 await ctx.fence(conn)  # last: rows of webhooks are locked before claims
@@ -260,19 +269,16 @@ async def _settled(ctx: Context, delivery: int, met: Met, delay: float | None) -
     raise AssertionError("unreachable")
 
 
-async def _completed(ctx: Context, delivery: int, met: Met) -> str:
-    """Settle what was delivered and complete the job, in one statement."""
+async def _completed(ctx: Context, endpoint: int, delivery: int, met: Met, taking: Taking) -> str:
+    """Settle what was delivered and complete the job, in one statement with others of the endpoint that wait for it."""
     await ctx.set_apart()
-    async with ctx._services.connection() as conn:  # noqa: SLF001  # as above
-        verdict = await webhook_deliveries.complete(
-            conn,
-            delivery,
-            ctx.job,
-            status=met.status,
-            duration_ms=met.milliseconds,
-            answer=met.answer,
-            job_ms=ctx.milliseconds(),
-        )
+
+    async def complete(taken: list[Taken]) -> list[str]:
+        async with ctx._services.connection() as conn:  # noqa: SLF001  # as above
+            return await webhook_deliveries.complete(conn, taken)
+
+    own = Taken(delivery, ctx.job, met.status, met.milliseconds, met.answer, ctx.milliseconds())
+    verdict = await taking.add(endpoint, own, complete)
     ctx.settled = True
     return verdict
 

@@ -5,7 +5,7 @@
 -- writes one message (the bytes that are sent) for an event and one delivery for each endpoint that wants it: none is
 -- missed, none is written twice. A delivery is worked on by a job of kind webhooks.deliver in queue webhooks, whose
 -- limit key is the endpoint: retries, limits, dead letters and `why` are those of jobs. The handler
--- (runtime/webhooks.py) calls start_webhook_delivery, sends, and calls complete_webhook_delivery, which ends the job
+-- (runtime/webhooks.py) calls start_webhook_delivery, sends, and calls complete_webhook_deliveries, which ends the jobs
 -- too, or settle_webhook_delivery in a transaction that is fenced by the job.
 --
 -- States of a delivery: see 0009_webhooks.sql. With `ordered`, of the deliveries with one ordering key only the first
@@ -621,6 +621,30 @@ begin
     v_verdict := ostinato.settle_webhook_delivery(delivery_id, job_id, 'delivered', status, duration_ms, answer);
     perform ostinato.complete_job(job_id, attempt, duration_ms => job_ms, claim_id => claim_id);
     return v_verdict;
+end
+$$;
+
+-- Does the same for some deliveries, one after the other in the order of their ids, in one statement: those of an ordered
+-- endpoint hold its row until the commit, so each by itself would wait for the commit of the one before. Returns what came
+-- of each, as they were given: {"delivery_id": 7, "job_id": 9, "attempt": 1, "claim_id": 3, "status": 200,
+-- "duration_ms": 12, "answer": "ok", "job_ms": 15}.
+create function ostinato.complete_webhook_deliveries(deliveries json) returns text[] language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_verdicts text[];
+    v_each     record;
+begin
+    for v_each in
+        select d.*, d.ordinality as n from rows from (json_to_recordset(deliveries) as (
+            delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer,
+            answer text, job_ms integer)) with ordinality d
+        order by d.delivery_id
+    loop
+        v_verdicts[v_each.n] := ostinato.complete_webhook_delivery(
+            v_each.delivery_id, v_each.job_id, v_each.attempt, v_each.claim_id, v_each.status, v_each.duration_ms,
+            v_each.answer, v_each.job_ms);
+    end loop;
+    return v_verdicts;
 end
 $$;
 
