@@ -404,11 +404,11 @@ CREATE FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], att
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text DEFAULT NULL::text, job_ms integer DEFAULT NULL::integer) RETURNS text
+CREATE FUNCTION ostinato.complete_webhook_deliveries(deliveries json) RETURNS text[]
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.complete_webhook_deliveries(deliveries json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.configure_queue(name text, concurrency integer DEFAULT NULL::integer, rate_count integer DEFAULT NULL::integer, rate_seconds double precision DEFAULT NULL::double precision, key_concurrency integer DEFAULT NULL::integer, key_rate_count integer DEFAULT NULL::integer, key_rate_seconds double precision DEFAULT NULL::double precision) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2282,6 +2282,11 @@ CREATE FUNCTION ostinato_internal.column_type(entity text, name text) RETURNS te
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.column_type(entity text, name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text DEFAULT NULL::text, job_ms integer DEFAULT NULL::integer) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) RETURNS jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -5897,9 +5902,9 @@ GRANT ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, resu
 REVOKE ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.complete_webhook_deliveries(deliveries json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.complete_webhook_deliveries(deliveries json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.complete_webhook_deliveries(deliveries json) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) TO ostinato_tenant;
@@ -6902,6 +6907,9 @@ GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event,
 REVOKE ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.complete_webhook_delivery(delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer, answer text, job_ms integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.correlations_of(target ostinato_data.machine_table, ids text[], correlation_ids text[]) TO ostinato_tenant;

@@ -487,12 +487,12 @@ def test_a_message_that_was_taken_is_settled_with_its_job_in_one_statement(hooks
         "duration_ms": 7,
     }
 
-    assert db.get("complete_webhook_delivery", **given) == "delivered"
+    assert db.get("complete_webhook_deliveries", deliveries=json.dumps([given])) == ["delivered"]
 
     assert hooks.states() == ["delivered", "pending"]  # the next of its key has its job
     assert db.get("job_state", job_id=job.id) == "done"
     with refused("OS410", str(job.id)):  # a late worker changes nothing
-        db.get("complete_webhook_delivery", **given | {"status": 204})
+        db.get("complete_webhook_deliveries", deliveries=json.dumps([given | {"status": 204}]))
     assert hooks.deliveries()[0]["last_status"] == 200
     assert second["job_id"] is None
 

@@ -610,7 +610,7 @@ $$;
 
 -- Settles a delivery that the receiver took, and completes its job, in one statement; OS410 if another worker has the
 -- job by now. Returns what settle_webhook_delivery returns.
-create function ostinato.complete_webhook_delivery(
+create function ostinato_internal.complete_webhook_delivery(
     delivery_id bigint, job_id bigint, attempt integer, claim_id bigint, status integer, duration_ms integer,
     answer text default null, job_ms integer default null
 ) returns text language plpgsql
@@ -624,10 +624,11 @@ begin
 end
 $$;
 
--- Does the same for some deliveries, one after the other in the order of their ids, in one statement: those of an ordered
--- endpoint hold its row until the commit, so each by itself would wait for the commit of the one before. Returns what came
--- of each, as they were given: {"delivery_id": 7, "job_id": 9, "attempt": 1, "claim_id": 3, "status": 200,
--- "duration_ms": 12, "answer": "ok", "job_ms": 15}.
+-- Settles deliveries that receivers took, and completes their jobs, in one statement and in the order of their ids:
+-- those of an ordered endpoint hold its row until the commit, so each alone would wait for the commit of the one before.
+-- OS410 for all if another worker has one of the jobs by now. Returns what came of each, in the order in which they were
+-- given: {"delivery_id": 7, "job_id": 9, "attempt": 1, "claim_id": 3, "status": 200, "duration_ms": 12, "answer": "ok",
+-- "job_ms": 15}.
 create function ostinato.complete_webhook_deliveries(deliveries json) returns text[] language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -640,7 +641,7 @@ begin
             answer text, job_ms integer)) with ordinality d
         order by d.delivery_id
     loop
-        v_verdicts[v_each.n] := ostinato.complete_webhook_delivery(
+        v_verdicts[v_each.n] := ostinato_internal.complete_webhook_delivery(
             v_each.delivery_id, v_each.job_id, v_each.attempt, v_each.claim_id, v_each.status, v_each.duration_ms,
             v_each.answer, v_each.job_ms);
     end loop;

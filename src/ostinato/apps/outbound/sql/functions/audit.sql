@@ -62,7 +62,8 @@ set search_path = outbound, pg_catalog, pg_temp as $$
             details)
         select $1, clock_timestamp(),
             case when n.message_id is null then 'BLOCKED_BY_POLICY' else 'NOTIFICATION_CREATED' end, $2, n.message_id,
-            n.dossier_id, n.subject_id, ostinato.correlation(coalesce(n.correlation_id, $4)), case when n.message_id is null then
+            n.dossier_id, n.subject_id, ostinato.correlation(coalesce(n.correlation_id, $4)),
+            case when n.message_id is null then
                 jsonb_build_object('reason', n.refusal, 'channel', n.channel, 'purpose', n.purpose, 'template_code',
                 n.template_code, 'idempotency_key', n.idempotency_key) else '{}' end
         from noted n order by n.n
