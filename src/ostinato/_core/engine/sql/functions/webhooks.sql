@@ -624,10 +624,10 @@ begin
 end
 $$;
 
--- Settles deliveries that receivers took, and completes their jobs, in one statement and in the order of their ids:
--- those of an ordered endpoint hold its row until the commit, so each alone would wait for the commit of the one before.
--- OS410 for all if another worker has one of the jobs by now. Returns what came of each, in the order in which they were
--- given: {"delivery_id": 7, "job_id": 9, "attempt": 1, "claim_id": 3, "status": 200, "duration_ms": 12, "answer": "ok",
+-- Settles deliveries that receivers took, and completes their jobs, in one statement and in the order of their ids. An
+-- ordered endpoint is locked until the commit, so each alone would wait for the commit of the one before. OS410 for all
+-- if another worker has one of the jobs by now. Returns what came of each, in the order in which they were given:
+-- {"delivery_id": 7, "job_id": 9, "attempt": 1, "claim_id": 3, "status": 200, "duration_ms": 12, "answer": "ok",
 -- "job_ms": 15}.
 create function ostinato.complete_webhook_deliveries(deliveries json) returns text[] language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
