@@ -168,6 +168,63 @@ def test_a_decision_that_decides_nothing_shows_as_such_and_once_waits_until_it_i
     assert told(capsys, "stopped")[0]["held"] == 1
 
 
+def terminal(width: int, height: int) -> Output:
+    """A command whose streams are terminals of this size."""
+    out = Output()
+    for name in ("_out", "_err"):
+        made = Console(file=io.StringIO(), force_terminal=True, width=width, height=height, color_system=None)
+        setattr(out, name, made)
+    return out
+
+
+def drawn(out: Output) -> str:
+    """All that was written to the terminal of a view."""
+    return out._err.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+HOSTILE = "a\nb.pdf: DONE \x1b]0;title \x1b[2J\r\u202efdp.exe"
+
+
+def test_a_name_begins_no_line_and_moves_no_cursor(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.drop(HOSTILE, b"a")
+    place.drop("waits.pdf", b"")
+    out = terminal(200, 24)
+
+    with View(out, place.folders) as table, View(Output(), place.folders) as lines:
+        place.orchestrator.hooks.on_event = lambda event: (table.hear(event), lines.hear(event))
+        place.tick(2)
+        table.look(place.orchestrator.memory, alone=True)
+        table.refresh()
+
+    for text in (drawn(out), capsys.readouterr().err):
+        assert "a�b.pdf: DONE �]0;title �[2J��fdp.exe" in text
+        assert not any(part in text for part in ("\nb.pdf: DONE", "\x1b]0;title", "\x1b[2J", "\u202e"))
+
+
+def test_on_a_small_terminal_files_on_their_way_are_seen_and_the_rest_is_counted(
+    place: Place, services: Services
+) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
+    out = terminal(80, 12)
+    with View(out, place.folders) as view:
+        place.orchestrator.hooks.on_event = view.hear
+        place.drop("slow.pdf", b"slow")
+        place.tick()
+        services.judge = lambda _service, _body: None
+        for number in range(30):
+            place.drop(f"{number:02}.pdf", b"%d" % number)
+            place.tick()
+        (place.folders.incoming / "sub").mkdir()
+        view.look(place.orchestrator.memory, alone=False)
+        view.trouble(place.tick())
+        view.refresh()
+
+    text = drawn(out)[drawn(out).rindex("file  ") :]  # as it was left
+    assert ["slow.pdf" in text, "29.pdf" in text, "→ out/29.pdf" in text, "00.pdf" in text] == [True, True, True, False]
+    assert "earlier" in text
+    assert text.count("\n") < 12
+
+
 @pytest.mark.parametrize(("environ", "most"), [({"OCR_CONCURRENCY": "3"}, 3), ({}, os.cpu_count())])
 def test_watch_hears_how_many_are_read_at_once(
     place: Place, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], most: int

@@ -191,6 +191,7 @@ def held(cli: Cli, folder: Folder) -> None:
     from dataclasses import asdict
 
     from ostinato.apps.watchfolder.folders import Folders
+    from ostinato.apps.watchfolder.names import one_line
     from ostinato.apps.watchfolder.tick import duplicates
     from ostinato.commands import table
 
@@ -204,7 +205,7 @@ def held(cli: Cli, folder: Folder) -> None:
         if each.fault and not failed:
             state = f"DECISION_INVALID: {each.fault}"
         now = jobs.get(each.job_key, {}).get("state") or each.existing_state  # the report says how it was then
-        known = f"{each.existing_name or '?'} ({now or '?'})"
+        known = f"{one_line(each.existing_name or '?')} ({now or '?'})"
         shown.add_row(each.job_key, "\n".join(each.files), known, state)
     cli.out.show({"held": [asdict(each) for each in found]}, shown)
 
