@@ -12,10 +12,12 @@ from typer.testing import CliRunner
 
 from ostinato._faces.cli.frame.output import Output
 from ostinato._faces.cli.main import app
-from ostinato.apps.watchfolder.commands import held
+from ostinato.apps.watchfolder.commands import decide, held
 from ostinato.apps.watchfolder.terminal import View
+from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.commands import Cli
+from ostinato.errors import NotFound
 from tests.apps.watchfolder.place import Place, Services
 
 pytestmark = pytest.mark.usefixtures("logs")  # what is logged is no part of what the view says
@@ -238,6 +240,42 @@ def test_watch_hears_how_many_are_read_at_once(
     done = CliRunner().invoke(app, ["watch", str(place.root), *urls])
 
     assert (done.exit_code, seen) == (0, [most]), done.output
+
+
+def test_what_is_held_is_listed_with_the_next_command_and_a_decision_names_its_files(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.pdf", "b.pdf", "c.pdf"):
+        place.drop(name, b"a")
+        place.tick(2)
+    job_key = place.only_key()
+    names = [path.name for path in duplicates.held_files(place.folders.hold / job_key)]
+    cli = Cli(Output())
+
+    held(cli, place.root)
+    listed = capsys.readouterr()
+    with pytest.raises(NotFound) as refused:
+        decide(cli, place.root, job_key[:6], "discard", file=["b.pdf"])
+    decide(cli, place.root, job_key[:6], "discard")
+
+    assert f"decide {place.root} {job_key[:8]} use, or discard (deletes the files), or force" in listed.err
+    assert refused.value.hint == f"Held are: {', '.join(names)}."
+    said, *about = capsys.readouterr().out.split("\n")
+    assert (said, about[:-1]) == ("DISCARD, done by whoever watches the folder:", names)
+
+
+def test_what_is_not_done_yet_is_said_at_the_end(
+    place: Place, services: Services, capsys: pytest.CaptureFixture[str]
+) -> None:
+    services.judge = lambda _service, _body: {"state": "RUNNING"}
+    place.start(max_jobs_in_flight=1)
+    place.drop("a.pdf", b"a")
+    place.drop("b.pdf", b"b")
+
+    seen_by(place, ticks=2).sum_up()
+
+    (said,) = told(capsys, "stopped")
+    assert said == {"event": "stopped", "done": 0, "failed": 0, "held": 0, "left": 0, "waiting": 2}
 
 
 @pytest.mark.parametrize("how", [{}, {"quiet": True}, {"json": True}])

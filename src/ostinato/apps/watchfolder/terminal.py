@@ -1,5 +1,6 @@
 """Shows `ostinato watch`: every file, how far it is, and where its result is."""
 
+import shlex
 from contextlib import ExitStack
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Self
@@ -85,7 +86,7 @@ class View:
             for name in each.files:
                 row = self._row(f"{each.job_key} {name}")
                 row |= {"name": name.partition("__")[2] or name, "state": each.state}
-                row["note"] = each.message or f"ostinato held {self._root}"
+                row["note"] = each.message or self._how_to_decide
                 self._say(row)
 
     def _hear_of_twins(self, event: dict[str, Any]) -> None:
@@ -94,7 +95,7 @@ class View:
         came = event.get("incoming")
         if came is not None:
             row = self._row(prefix + PurePath(came["path"]).name)
-            row |= {"name": came["fileName"], "state": event["state"], "note": f"ostinato held {self._root}"}
+            row |= {"name": came["fileName"], "state": event["state"], "note": self._how_to_decide}
             self._say(row)
             return
         decided = event.get("files")
@@ -161,16 +162,24 @@ class View:
             "failed": states.count("ERROR") + states.count("REFUSED"),
             "held": sum(states.count(state) for state in HELD),
             "left": sum(state != "WAITS" for state, _ in self._waiting.values()),
+            "waiting": sum(state in ON_THEIR_WAY for state in states)
+            + sum(state == "WAITS" for state, _ in self._waiting.values()),
         }
         said = f"{counted(parts['done'], 'file')} done"
         if parts["failed"]:
             said += f", {parts['failed']} failed: see {self._folders.error}"
         if parts["held"]:
-            said += f", {parts['held']} held: `ostinato held {self._root}`"
+            said += f", {parts['held']} held: `{self._how_to_decide}`"
         if parts["left"]:
             said += f", {parts['left']} not taken: see {self._folders.incoming}"
+        if parts["waiting"]:
+            said += f", {parts['waiting']} not done yet: they go on at the next start"
         self._out.note(f"{said}. Results: {self._folders.out}")
         self._out.event({"event": "stopped", **parts})
+
+    @property
+    def _how_to_decide(self) -> str:
+        return f"ostinato held {shlex.quote(self._root)}"
 
     @property
     def _root(self) -> str:
