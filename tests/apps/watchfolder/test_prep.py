@@ -248,11 +248,16 @@ def test_a_document_of_office_with_a_password_is_called_locked(prep: Desk, strea
 
 def test_all_that_an_archive_holds_beside_pages_is_named(prep: Desk) -> None:
     names = [f"note {number}.txt" for number in range(40)]
+    made = io.BytesIO(zipped({"1.png": picture("PNG"), **dict.fromkeys(names, b"x")}))
+    link = zipfile.ZipInfo("link.png")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(made, "a") as archive:
+        archive.writestr(link, "/etc/passwd")
 
-    ended = prep.done(zipped({"1.png": picture("PNG"), **dict.fromkeys(names, b"x")}))
+    ended = prep.done(made.getvalue())
 
     (said,) = [note for note in ended["result"]["notes"] if note.startswith("left out")]
-    assert [name for name in names if repr(name) not in said] == []
+    assert [name for name in (*names, "link.png") if repr(name) not in said] == []
 
 
 def sizes(path: str) -> list[int]:
