@@ -166,6 +166,8 @@ ON_A_DATABASE = [
     ("R31.", "the first settings of a group mark nothing", TABLES,
      "create trigger first_times after insert on rounds.group_settings for each row execute function rounds.note_new_times();\n",
      "", "test_jobs.py::test_the_first_settings_of_a_group_count_too"),
+    ("R43.", "days of a moved clock are not named", RULES, '        yield f"the clock changes before it closes: {hours:g} h"\n',
+     "        return\n", "test_rules.py::test_openings_name_the_days_on_which_the_clock_is_moved"),
     ("R31.", "an open round may get other times", TABLES, "    elsif old.status <> 'scheduled' and (new.open_at",
      "    elsif false and (new.open_at", "test_database.py::test_an_open_round_keeps_its_times_and_its_prompt"),
 ]  # fmt: skip

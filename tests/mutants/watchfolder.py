@@ -1224,6 +1224,15 @@ MUTANTS = [
         new="    return ready\n",
         tests=("test_tick.py::test_what_comes_first_has_its_turn_by_its_pages",),
     ),
+    Mutant(
+        rule="W52.",
+        breaks="twins of a removed folder still wait in the inbox",
+        file="apps/watchfolder/sql/queries.sql",
+        old="f.id = d.folder_id and f.removed_at is null\n    where d.state",
+        new="f.id = d.folder_id\n    where d.state",
+        tests=("test_operate.py::test_a_folder_that_is_removed_is_gone_and_its_name_is_free",),
+        slow=True,
+    ),
 ]
 
 EXEMPT: dict[str, str] = {}

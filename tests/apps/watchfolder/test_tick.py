@@ -402,7 +402,14 @@ def test_an_input_that_is_written_to_after_it_was_read_has_no_result(place: Plac
     assert (place.folders.error / job_key / "a.pdf").read_bytes() == b"part 1 part 2"
 
 
-def test_a_state_that_a_process_wrote_leads_nowhere_else(place: Place, services: Services, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "chosen",
+    [{}, {"state": "FINALIZING", "resultPath": "results/x.pdf", "archivePath": "archive/../../../../stolen.pdf"}],
+    ids=["on its way", "as if it were handed out"],
+)
+def test_a_state_that_a_process_wrote_leads_nowhere_else(
+    place: Place, services: Services, tmp_path: Path, chosen: Document
+) -> None:
     """Children can write into the folder of their job; its paths are not believed."""
     secret = tmp_path / "secret.pdf"
     secret.write_text("of another tenant")
@@ -411,14 +418,16 @@ def test_a_state_that_a_process_wrote_leads_nowhere_else(place: Place, services:
         path = Path(body["inputPath"]).parent / "state.json"
         state = json.loads(path.read_text())
         stolen = {"inputPath": str(secret), "archivePath": str(tmp_path / "stolen.pdf")}
-        path.write_text(json.dumps({**state, **stolen, "outPath": f"{tmp_path}/out/../x"}))
+        path.write_text(json.dumps({**state, **stolen, "outPath": f"{tmp_path}/out/../x", **chosen}))
         return None
 
     services.judge = forge
     place.drop("a.pdf", b"a")
+    before = sorted(place.root.parent.iterdir())
 
     place.tick(3)
 
+    assert sorted(place.root.parent.iterdir()) == before
     assert secret.read_text() == "of another tenant"
     assert [path.name for path in tmp_path.iterdir()] == ["secret.pdf"]
     assert place.files(place.folders.out) == ["a.pdf"]

@@ -258,5 +258,8 @@ where d.state = 'DUPLICATE_PENDING'
 order by d.detected_at, d.id limit 100;
 
 -- name: count_to_decide
--- How many wait; it stops at a thousand.
-select count(*) from (select from watchfolder.duplicate d where d.state = 'DUPLICATE_PENDING' limit 1000) waiting;
+-- How many wait, in folders that were not removed; it stops at a thousand.
+select count(*) from (
+    select from watchfolder.duplicate d
+    join watchfolder.folder f on f.tenant_id = d.tenant_id and f.id = d.folder_id and f.removed_at is null
+    where d.state = 'DUPLICATE_PENDING' limit 1000) waiting;
