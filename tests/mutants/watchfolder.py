@@ -1165,7 +1165,7 @@ MUTANTS = [
         file="apps/watchfolder/folders.py",
         old='if ".." in parts or len(parts) < depth:',
         new="if len(parts) < depth:",
-        tests=("test_tick.py::test_a_state_that_a_process_wrote_leads_nowhere_else",),
+        tests=("test_tick.py::test_a_state_that_was_written_as_if_it_were_handed_out_leads_nowhere_else",),
     ),
     Mutant(
         rule="W42.",
