@@ -195,7 +195,7 @@ def _duplicate(row: Row, look: Look) -> Item:
         )
         if there
     ]
-    usable = [each for each in ACTIONS if each != "USE_EXISTING_RESULT" or row["existing"] == "DONE"]
+    usable = [each for each in ACTIONS if each != "USE_EXISTING_RESULT" or row["existing"] != "ERROR"]
     values = {"folder": row["folder_id"], "job": row["job_key"], "last": row["files"][-1]}
     return Item(
         f"{row['folder_id']}-{row['job_key']}",
@@ -211,7 +211,7 @@ def _duplicate(row: Row, look: Look) -> Item:
             N_("came first as"): known or None,
             N_("pages"): row["pages"],
             N_("then"): _state(row["existing"]) if row["existing"] else None,
-            N_("done at"): row["changed_at"],
+            N_("done at"): row["changed_at"] if row["existing"] == "DONE" else None,
         },
         [Link(look.words("What was read"), "scan", _asked(row))],
     )
@@ -220,7 +220,7 @@ def _duplicate(row: Row, look: Look) -> Item:
 def _choice(action: str, values: dict[str, str | int], tenant_id: str, *, first: bool) -> Action:
     """Make a button of the inbox; the one that deletes asks before, because a key is pressed soon."""
     deletes = action == "DISCARD"
-    tone: Literal["", "primary", "danger"] = "primary" if first else "danger" if deletes else ""
+    tone: Literal["", "primary", "danger"] = "danger" if deletes else "primary" if first else ""
     asked = SURE if deletes else ""
     return Action(CHOICES[action], "decide", values | {"action": action}, tenant_id, tone, asked)
 
