@@ -193,7 +193,12 @@ def test_a_name_begins_no_line_and_moves_no_cursor(place: Place, capsys: pytest.
     out = terminal(200, 24)
 
     with View(out, place.folders) as table, View(Output(), place.folders) as lines:
-        place.orchestrator.hooks.on_event = lambda event: (table.hear(event), lines.hear(event))
+
+        def hear(event: dict[str, Any]) -> None:
+            table.hear(event)
+            lines.hear(event)
+
+        place.orchestrator.hooks.on_event = hear
         place.tick(2)
         table.look(place.orchestrator.memory, alone=True)
         table.refresh()
