@@ -1278,6 +1278,22 @@ MUTANTS = [
         tests=("test_pages.py::test_what_was_read_is_kept_unless_told_otherwise",),
         slow=True,
     ),
+    Mutant(
+        rule="W9.",
+        breaks="what came free is taken by the next tick",
+        file=f"{TICK}/orchestrator.py",
+        old="    for step in (stages.OCR, stages.PREP):\n",
+        new="    for step in ():\n",
+        tests=("test_tick.py::test_a_slot_that_comes_free_is_taken_in_the_same_tick",),
+    ),
+    Mutant(
+        rule="W9.",
+        breaks="a result is handed out before the next document is",
+        file=f"{TICK}/orchestrator.py",
+        old="    for step in (stages.OCR, stages.PREP):\n",
+        new="    stages.finish_pending(tick)\n    for step in (stages.OCR, stages.PREP):\n",
+        tests=("test_tick.py::test_a_slot_does_not_stand_empty_while_a_result_is_handed_out",),
+    ),
 ]
 
 EXEMPT: dict[str, str] = {}

@@ -586,6 +586,39 @@ def test_a_slot_that_comes_free_is_taken_in_the_same_tick(place: Place, services
     assert place.in_flight[stages["PREP_DONE"]]["stage"] == "OCR_RUNNING"
 
 
+def test_a_slot_does_not_stand_empty_while_a_result_is_handed_out(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Handing out takes ten writes to the disk: the next document is read meanwhile."""
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
+    place.start(ocr_concurrency=1)
+    for name in "ab":
+        place.drop(f"{name}.pdf", name.encode())
+    place.tick(2)
+    (first,) = (job_key for job_key, meta in place.in_flight.items() if meta["stage"] == "OCR_RUNNING")
+    (place.folders.job(first) / "final.pdf").write_bytes(b"read")
+    services.jobs["ocr", first] |= {"state": "DONE", "result": {"pages": 7}}
+    done: list[str] = []
+    post, rename = services.post, utils._rename
+
+    def handed_over(url: str, **options: object) -> requests.Response:
+        done.append("handed over")
+        return post(url, **options)
+
+    def moved(source: utils.PathLike, target: utils.PathLike) -> None:
+        done.append(Path(target).parent.name)
+        rename(source, target)
+
+    monkeypatch.setattr(requests, "post", handed_over)
+    monkeypatch.setattr(utils, "_rename", moved)
+
+    place.tick()
+
+    assert done[:2] == ["handed over", "out"]
+    assert place.index["jobs"][first]["result"] == {"pages": 7}
+    assert place.index["jobs"][first]["pages"] == 7
+
+
 def test_the_next_tick_comes_when_a_job_has_ended(
     place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
