@@ -23,7 +23,7 @@ The `App` names the function: `commands="acme.billing.commands:register"`.
 
 from ostinato._faces.cli.frame.attach import ask
 from ostinato._faces.cli.frame.command import Cli, command, group
-from ostinato._faces.cli.frame.output import Output, table
+from ostinato._faces.cli.frame.output import Output, Screen, table
 from ostinato._faces.cli.frame.words import counted, moment
 from ostinato._faces.cli.serve.listening import listen, serve, url_of
 from ostinato._faces.cli.serve.process import Stop, run
@@ -31,6 +31,7 @@ from ostinato._faces.cli.serve.process import Stop, run
 __all__ = [
     "Cli",
     "Output",
+    "Screen",
     "Stop",
     "ask",
     "command",

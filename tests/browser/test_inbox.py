@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Dialog, expect
 
 from tests.browser.desk import ROLES, furnish_apps, scan_twice
 from tests.browser.place import NARROW, TENANT, Looker, Place, looking, needs_chromium
@@ -49,9 +49,20 @@ def test_a_duplicate_is_decided_by_one_key_with_both_pages_in_sight(carla: Looke
     expect(page.locator("#decision img")).to_have_count(2)
     until(lambda: page.evaluate("[...document.querySelectorAll('#decision img')].every(i => i.naturalWidth > 100)"))
 
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept() if len(asked) > 1 else dialog.dismiss()
+
+    page.on("dialog", answer)
+    page.keyboard.press("2")
+    until(lambda: page.evaluate("true") and len(asked) == 1)  # it deletes a file: one key alone does not
+    assert place.value(DECIDED) is None
     page.keyboard.press("2")
 
     expect(page.get_by_role("status")).to_contain_text("Decided")
+    assert asked == ["Delete what came again? It cannot be had back; what came first is kept."] * 2
     assert place.value(DECIDED) == "carla DISCARD"
     noted = (
         "select actor from ostinato_data.audit_entry where noun = 'watchfolder' and verb = 'decide' and tenant_id = %s"

@@ -20,7 +20,16 @@ async def firing(town: Town) -> set[tuple[str, str]]:
     return {(each.alert, each.label) for each in found}
 
 
-async def note(town: Town, job: str, *, groups: int = 0, failed: int = 0, late: float = 0) -> None:
+async def note(
+    town: Town,
+    job: str,
+    *,
+    groups: int = 0,
+    failed: int = 0,
+    late: float = 0,
+    error: str | None = None,
+    mended: bool = False,
+) -> None:
     async with town.engine.client.transaction() as conn:
         await service.note_run(
             conn,
@@ -30,6 +39,8 @@ async def note(town: Town, job: str, *, groups: int = 0, failed: int = 0, late: 
             failed=failed,
             worst_lateness=late,
             keep=timedelta(days=30),
+            error=error,
+            mended=mended,
         )
 
 
@@ -50,6 +61,15 @@ async def test_a_job_that_did_not_run_for_over_an_hour_is_told_of(town: Town) ->
     await note(town, "create")
     await note(town, "close")
     assert await firing(town) == set()
+
+
+async def test_neither_a_repair_nor_a_run_that_failed_ends_the_silence_of_a_job(town: Town) -> None:
+    await town.at("2026-06-01T11:00:01Z")
+    await note(town, "create", groups=1, mended=True)
+    await note(town, "open", error="not_configured")
+    await note(town, "close")
+
+    assert await firing(town) == {("rounds.stalled", "create"), ("rounds.stalled", "open")}
 
 
 async def test_more_than_a_tenth_of_failures_is_told_of(town: Town) -> None:

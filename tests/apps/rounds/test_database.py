@@ -83,6 +83,19 @@ async def test_nothing_but_the_sequence_at_its_time_is_possible(town: Town, even
     )
 
 
+async def test_an_open_round_is_not_closed_before_its_time(town: Town) -> None:
+    _, round_id = await town.opened_round()
+    await town.at("2026-06-03T12:29:59Z")
+    said = await refused(
+        town.engine.admin,
+        "select ostinato.transition('round', 'rounds.daily_rounds', %(id)s, 'close',"
+        " changes => json_build_object('closed_at', ostinato.now()))",
+        "OS409",
+        id=str(round_id),
+    )
+    assert "it closes at" in said
+
+
 async def test_there_is_one_round_for_a_group_and_day(town: Town) -> None:
     await town.group()
     await town.create()

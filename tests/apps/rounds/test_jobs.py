@@ -214,6 +214,24 @@ async def test_a_round_goes_scheduled_open_closed_at_its_instants(town: Town) ->
         assert await town.rounds(group) == {DAY: status}, at
 
 
+async def test_a_run_looks_again_whether_the_time_has_come(town: Town) -> None:
+    """Its own guard: what was due when it was looked for may be timed anew until it is locked."""
+    group = await town.group()
+    await town.create()
+    round_id = await town.round_id(group, "2026-06-02")
+    for at, status in (("2026-06-02T12:29:59Z", "scheduled"), ("2026-06-03T12:29:59Z", "open")):
+        if status == "open":
+            await town.at("2026-06-02T12:30:00Z")
+            await town.open()
+        await town.at(at)
+        async with town.engine.client.transaction() as conn:
+            if status == "scheduled":
+                assert await service.open_set(conn, [round_id], random.Random(0), by="test", wait=True) == []
+            else:
+                assert await service.close_set(conn, [round_id], by="test", wait=True) == {}
+        assert await town.rounds(group) == {DAY: status}
+
+
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]}-{row[1]}")
 async def test_on_days_with_a_moved_clock_rounds_open_at_the_exact_instant(
     town: Town, row: tuple[str, str, str, str, int]
@@ -377,6 +395,21 @@ async def test_new_settings_count_whoever_wrote_them(town: Town, change: str) ->
     assert await town.rounds(group) == {DAY: "scheduled"}
 
     await town.at("2026-06-02T11:30:00Z")
+    await town.open()
+
+    assert await town.rounds(group) == {DAY: "open"}
+
+
+async def test_the_first_settings_of_a_group_count_too(town: Town) -> None:
+    """Until then it follows the installation, and has no row of its own."""
+    group = await town.group()
+    await town.rows("delete from rounds.group_settings")
+    await town.create()
+    await town.rows(
+        "insert into rounds.group_settings (tenant_id, group_id, drop_time) values (%s, %s, '09:00')", TENANT, group
+    )
+
+    await town.at("2026-06-02T07:00:00Z")
     await town.open()
 
     assert await town.rounds(group) == {DAY: "open"}

@@ -157,6 +157,17 @@ async def test_a_group_that_keeps_failing_has_one_job_of_its_own(town: Town) -> 
     assert await town.value("select count(*) from rounds.failures") >= 3
 
 
+async def test_a_group_has_one_job_of_its_own_until_that_has_ended(town: Town) -> None:
+    """Also when it fails anew after an hour, which counts as a first time."""
+    (group,) = await town.many(1)
+    async with town.refusing(group):
+        await work(town, "create")
+        await town.at("2026-06-01T11:30:00Z")
+        await town.attempt("create")
+
+    assert await town.value("select count(*) from ostinato_data.job where kind = 'rounds.repair'") == 1
+
+
 async def test_two_workers_at_once_serve_each_slot_and_round_once(town: Town) -> None:
     """Two processes' worth of tickers, relays and lanes on one database."""
     groups = await town.many(40)

@@ -46,6 +46,19 @@ def test_the_profile_has_the_versions_of_the_tools_and_nothing_volatile() -> Non
     assert "host" not in stable_json(profile)
 
 
+def test_other_options_another_engine_or_model_are_another_job() -> None:
+    others: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({**PREP, "params": {"dpi": 200}}, OCR),
+        (PREP, {**OCR, "params": {"optimize": 1}}),
+        (PREP, {**OCR, "engine": "rapid"}),
+        (PREP, {**OCR, "models": {"rec": "sha256:1"}}),
+    ]
+
+    keys = {make_job_key("ab" * 32, canonical_profile(*each, "fra"))[1] for each in [(PREP, OCR), *others]}
+
+    assert len(keys) == 1 + len(others)
+
+
 def test_information_without_tools_is_no_failure() -> None:
     assert canonical_profile({}, {}, "fra")["prep"]["tools"] == {}
 

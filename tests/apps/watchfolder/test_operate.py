@@ -8,25 +8,35 @@ import pytest
 
 from ostinato._core.base import flow
 from ostinato.alerts import Alert
-from ostinato.apps.watchfolder import APP, metrics, panel
+from ostinato.apps.watchfolder import APP, metrics, pages, panel
 from ostinato.apps.watchfolder.alerts import ALERTS
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.watcher import Watcher
 from ostinato.observe import Table
 from tests.apps.watchfolder.engine import PATH, Office
-from tests.apps.watchfolder.test_watcher import document, look, watched
+from tests.apps.watchfolder.test_watcher import KEY, document, look, watched
+
+
+async def waiting(office: Office) -> tuple[int, float | None]:
+    """How many twins wait for a decision: by the inbox, and by the metrics."""
+    async with office.lab.client.transaction() as conn:
+        return await pages.count(conn), (await metrics.record(conn)).value(metrics.HELD)
 
 
 async def test_a_folder_that_is_removed_is_gone_and_its_name_is_free(office: Office) -> None:
     watcher, folders, _ = await watched(office)
     watcher._hear(document())
+    (folders.hold / KEY).mkdir(parents=True)
+    (folders.hold / KEY / "20260101T000000000000Z__b.pdf").write_bytes(b"b")
     await look(watcher)
     (folders.incoming / "scan.pdf").write_bytes(b"stays")
+    assert await waiting(office) == (1, 1)
 
     removed = await office.api.call("DELETE", f"{PATH}/courrier")
 
     assert removed.status_code == 204
+    assert await waiting(office) == (0, 0)
     for method, path in (("GET", "courrier"), ("GET", "courrier/jobs"), ("DELETE", "courrier")):
         assert (await office.api.call(method, f"{PATH}/{path}")).status_code == 404
     assert (await office.api.call("GET", PATH)).json() == {"folders": []}
@@ -54,7 +64,7 @@ async def test_another_tenant_removes_nothing(office: Office) -> None:
     assert (await office.get("courrier"))["active"]
 
 
-async def pages(office: Office, what: str, **params: Any) -> list[list[str]]:  # noqa: ANN401 - of the query
+async def every_page(office: Office, what: str, **params: Any) -> list[list[str]]:  # noqa: ANN401 - of the query
     """The keys of every page, one page after the other."""
     found, after = [], None
     while True:
@@ -77,10 +87,10 @@ async def test_jobs_and_duplicates_are_listed_page_by_page(office: Office) -> No
     await look(watcher)
 
     for what in ("jobs", "duplicates"):
-        found = await pages(office, what, limit=2)
+        found = await every_page(office, what, limit=2)
         assert [len(page) for page in found] == [2, 2, 1]
         assert sorted(key for page in found for key in page) == keys
-    assert [len(page) for page in await pages(office, "jobs", limit=5)] == [5, 0]
+    assert [len(page) for page in await every_page(office, "jobs", limit=5)] == [5, 0]
     strange = await office.api.call("GET", f"{PATH}/courrier/jobs", params={"after": "yesterday"})
     assert strange.status_code == 422, strange.text
 

@@ -128,6 +128,22 @@ def test_a_heartbeat_frozen_in_the_future_is_missed_all_the_same(data: Path) -> 
     assert meta["stage"] == "PREP_RETRY"
 
 
+def test_a_heartbeat_of_the_future_that_beats_is_not_missed(data: Path) -> None:
+    beat = data / "work" / KEY / "prep.heartbeat"
+    beat.parent.mkdir()
+    beat.touch()
+    meta: dict[str, Any] = {"stage": "PREP_RUNNING"}
+    for seconds in (9_000, 9_060):
+        os.utime(beat, (time.time() + seconds,) * 2)
+        orch.check_stale_jobs({KEY: meta}, 60)
+        meta["beat"] = (meta["beat"][0], meta["beat"][1] - 121)
+    os.utime(beat, (time.time() + 9_120,) * 2)
+
+    orch.check_stale_jobs({KEY: meta}, 60)
+
+    assert meta["stage"] == "PREP_RUNNING"
+
+
 def test_a_tick_needs_no_more_than_the_config_of_the_specification(
     data: Path, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

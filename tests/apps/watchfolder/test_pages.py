@@ -11,8 +11,9 @@ import pytest
 from ostinato.apps.watchfolder import pages, panel, readings
 from ostinato.apps.watchfolder.ocr.work import draw_first_page
 from ostinato.apps.watchfolder.readings import FIRST_PAGE, MOST_BYTES, MOST_LETTERS, RESULT_PAGE, TEXT
-from tests.apps.watchfolder.engine import Office
+from tests.apps.watchfolder.engine import PATH, Office
 from tests.apps.watchfolder.papers import text_pdf
+from tests.apps.watchfolder.test_watcher import KEY, document, look, watched
 from tests.console.conftest import Console
 from tests.waiting import until_async
 
@@ -69,6 +70,80 @@ async def test_a_duplicate_is_decided_on_the_console_with_both_pages_before_one(
     assert (applied["decided_by"], applied["action"]) == ("carla", "USE_EXISTING_RESULT")
     noted = await office.lab.rows("select verb, actor from ostinato_data.audit_entry where noun = 'watchfolder'")
     assert noted == [("decide", "carla")]
+
+
+@pytest.mark.parametrize(("now", "offered"), [("OCR_RUNNING", True), ("DONE", True), ("ERROR", False)])
+async def test_what_may_be_decided_hangs_on_how_the_first_file_stands_now(
+    office: Office,
+    now: str,
+    offered: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    """Of a scan that came twice at once, the second was held before anybody had read the first."""
+    watcher, folders, _ = await watched(office)
+    place = folders.hold / KEY
+    place.mkdir(parents=True)
+    for name in ("b.pdf", "c.pdf"):
+        (place / f"20260101T000000000000Z__{name}").write_bytes(b"again")
+    folders.reports.mkdir(parents=True, exist_ok=True)
+    (folders.reports / f"{KEY}.json").write_text('{"existing": {"state": "DISCOVERED"}}')
+    watcher._hear(document(state="DISCOVERED"))
+    await look(watcher)
+    watcher._hear(document(seq=2, state=now, history=[{"seq": 2, "state": now, "at": "now"}]))
+    await look(watcher)
+    clerk = await Console(office.api).visitor("acme", "clerk", "reader")
+
+    inbox = (await clerk.get("/inbox")).text
+    (listed,) = (await office.get("courrier/duplicates"))["duplicates"]
+
+    assert ("Use the existing result" in inbox) is offered
+    assert listed["existing"] == now
+    assert "b.pdf, c.pdf" in inbox
+    assert 'class="danger" data-sure="Delete what came again? It cannot be had back' in inbox
+
+
+async def test_only_what_was_shown_is_decided_about(office: Office) -> None:
+    """A file that comes while a person looks at the others waits for a look of its own."""
+    watcher, folders, _ = await watched(office)
+    place = folders.hold / KEY
+    place.mkdir(parents=True)
+    (place / "20260101T000000000000Z__b.pdf").write_bytes(b"again")
+    await look(watcher)
+    clerk = await Console(office.api).visitor("acme", "clerk", "reader")
+    (path, form), *_ = CHOICE.findall((await clerk.get("/inbox")).text)
+    (place / "20260101T000000000001Z__c.pdf").write_bytes(b"again")
+    await look(watcher)
+
+    decided = await clerk.http.post(f"/console{path}", data=dict(FIELD.findall(form)))
+
+    assert decided.status_code == 303
+    (row,) = (await office.get("courrier/duplicates"))["duplicates"]
+    assert (len(row["files"]), row["decided_files"]) == (2, ["20260101T000000000000Z__b.pdf"])
+
+
+async def test_a_folder_that_is_removed_is_out_of_the_gallery(office: Office) -> None:
+    await office.make("courrier")
+    await office.lab.rows(SCANS, "acme")
+    clerk = await Console(office.api).visitor("acme", "clerk", "reader")
+    before = NAME.findall((await clerk.get("/apps/watchfolder/scans")).text)
+
+    await office.api.call("DELETE", f"{PATH}/courrier")
+
+    assert len(before) == 6
+    for asked in ({}, {"q": "factures"}, {"q": "scan-5"}):
+        assert NAME.findall((await clerk.get("/apps/watchfolder/scans", **asked)).text) == []
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_what_was_read_is_kept_unless_told_otherwise(office: Office, keeps: bool) -> None:  # noqa: FBT001
+    watcher, folders, _ = await watched(office, keeps=keeps)
+    folders.job(KEY).mkdir(parents=True)
+    (folders.job(KEY) / TEXT).write_text("Facture")
+    watcher._hear(document(state="DONE"))
+
+    await look(watcher)
+
+    kept = await office.lab.rows("select body from watchfolder.reading")
+    assert kept == ([("Facture",)] if keeps else [])
 
 
 SCANS = """

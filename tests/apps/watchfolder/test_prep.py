@@ -19,6 +19,7 @@ from ostinato._core.base.errors import NotConfigured
 from ostinato.apps.watchfolder.prep import libarchive, service, work
 from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.prep.pdfs import rewrite
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.sandbox import level
 from tests.apps.watchfolder.papers import ARMS, armed, arms_of, rar, seven_zip, text_pdf, zipped
@@ -247,11 +248,16 @@ def test_a_document_of_office_with_a_password_is_called_locked(prep: Desk, strea
 
 def test_all_that_an_archive_holds_beside_pages_is_named(prep: Desk) -> None:
     names = [f"note {number}.txt" for number in range(40)]
+    made = io.BytesIO(zipped({"1.png": picture("PNG"), **dict.fromkeys(names, b"x")}))
+    link = zipfile.ZipInfo("link.png")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(made, "a") as archive:
+        archive.writestr(link, "/etc/passwd")
 
-    ended = prep.done(zipped({"1.png": picture("PNG"), **dict.fromkeys(names, b"x")}))
+    ended = prep.done(made.getvalue())
 
     (said,) = [note for note in ended["result"]["notes"] if note.startswith("left out")]
-    assert [name for name in names if repr(name) not in said] == []
+    assert [name for name in (*names, "link.png") if repr(name) not in said] == []
 
 
 def sizes(path: str) -> list[int]:
@@ -376,6 +382,17 @@ def test_what_acts_by_itself_is_left_out_of_a_pdf_wherever_it_hangs(prep: Desk, 
     with pikepdf.open(ended["result"]["path"]) as pdf:
         kept = [each.A.URI for each in pdf.pages[0].obj.Annots if "/A" in each]
         assert [str(each) for each in kept] == ["https://example.org/stays"]
+
+
+def test_the_page_at_which_a_pdf_opens_is_no_action(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.pdf", tmp_path / "b.pdf"
+    source.write_bytes(text_pdf("Bonjour"))
+
+    _, notes = rewrite(source, target, PrepLimits(), lambda *_: None)
+
+    with pikepdf.open(target) as pdf:
+        assert isinstance(pdf.Root.OpenAction, pikepdf.Array)
+    assert notes == []
 
 
 def test_a_file_that_changed_since_it_was_taken_is_refused(prep: Desk) -> None:

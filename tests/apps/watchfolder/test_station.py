@@ -239,7 +239,7 @@ def test_one_service_serves_every_folder_below_its_root(tmp_path: Path) -> None:
         second.http.close()
 
 
-@pytest.mark.parametrize("work", ["elsewhere/work", "root/acme/courrier", "root/../elsewhere/work"])
+@pytest.mark.parametrize("work", ["elsewhere/work", "root/acme/courrier", "root/../elsewhere/work", "root-2/work"])
 def test_a_service_works_in_no_folder_that_it_was_not_started_for(tmp_path: Path, work: str) -> None:
     places = Places("prep", None, tmp_path / "root")
 

@@ -121,6 +121,11 @@ def test_every_history_is_a_walk_of_the_machine(place: Place, services: Services
     ]
 
     assert histories
+    assert histories[0] == [
+        *("INGESTING", "DISCOVERED"),
+        *("PREP_SUBMITTED", "PREP_RUNNING", "PREP_ERROR") * 3,
+        "ERROR",
+    ]
     for before, after in itertools.pairwise(histories[0]):
         assert any(before in t.sources and t.target == after for t in JOB.transitions), (before, after)
 
@@ -175,6 +180,43 @@ def test_a_service_that_never_comes_back_ends_the_job(place: Place, services: Se
 
     assert place.index["jobs"][place.only_key()]["cause"]["code"] == "UNREACHABLE"
     assert place.files(place.folders.error)
+
+
+def test_a_service_that_is_away_is_asked_once_in_a_tick_and_with_growing_pauses(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def away(url: str, **_: object) -> requests.Response:
+        asked.append(place.now)
+        raise requests.ConnectionError(url)
+
+    monkeypatch.setattr(requests, "post", away)
+    place.start(retry_s=1.0)
+    for number in range(4):
+        place.drop(f"{number}.pdf", str(number).encode())
+
+    place.tick(60)
+
+    assert len(asked) == len(set(asked))
+    assert len(asked) <= 4 * 6  # after 1, 2, 4, 8, 16 s
+    assert {meta["attemptPrep"] for meta in place.in_flight.values()} == {1}
+
+
+def test_an_answer_about_an_attempt_before_is_not_that_of_this_one(place: Place, services: Services) -> None:
+    """A service that was given its state of yesterday knows the first attempt only, and that it was done."""
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
+    place.drop("a.pdf", b"a")
+    place.tick()
+    job_key = place.only_key()
+    place.in_flight[job_key] |= {"attemptPrep": 2, "submitPrep": 2}
+    (place.folders.job(job_key) / "raw.pdf").write_bytes(b"of the first attempt")
+    services.jobs["prep", job_key] |= {"state": "DONE", "result": {"pages": 9}}
+
+    place.tick()
+
+    assert place.in_flight[job_key]["stage"] == "PREP_RUNNING"  # handed over again
+    assert [attempt for _, _, attempt in services.submits] == [1, 2]
 
 
 def test_a_service_that_was_restarted_is_asked_anew_without_counting(place: Place, services: Services) -> None:
@@ -383,6 +425,24 @@ def test_a_state_that_a_process_wrote_leads_nowhere_else(place: Place, services:
     assert place.files(place.folders.archive) == ["a.pdf"]
 
 
+def test_a_state_that_was_written_as_if_it_were_handed_out_leads_nowhere_else(place: Place, services: Services) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    job_key = place.only_key()
+    folder = place.folders.job(job_key)
+    (folder / "final.pdf").write_bytes(b"read")
+    chosen = {"outPath": "out/a.pdf", "resultPath": "results/a.pdf", "archivePath": "archive/../../../stolen.pdf"}
+    (folder / "state.json").write_text(json.dumps({**place.state(job_key), "state": "FINALIZING", **chosen}))
+    services.jobs["ocr", job_key]["state"] = "DONE"
+
+    place.tick()
+
+    assert place.files(place.folders.archive) == ["a.pdf"]
+    assert place.files(place.folders.out) == ["a.pdf"]
+    assert not [*place.root.glob("stolen*"), *place.root.parent.glob("stolen*")]
+
+
 @pytest.mark.parametrize("step", [3600, -3600])
 def test_a_clock_that_is_set_changes_nothing(
     place: Place, services: Services, monkeypatch: pytest.MonkeyPatch, step: int
@@ -451,7 +511,7 @@ def test_what_others_put_into_our_folders_stays_as_it_is(place: Place) -> None:
             (folder / name / "mine.txt").write_text("mine")
 
     place.start()
-    place.tick(2)
+    place.tick(12)
 
     for folder in (place.folders.work, place.folders.hold):
         assert len(place.files(folder)) == 3
@@ -489,6 +549,7 @@ def test_no_more_jobs_than_there_is_room_for(place: Place, services: Services) -
     assert sorted(meta["fileName"] for meta in place.in_flight.values()) == ["0.pdf", "1.pdf", "2.pdf"]
     metrics = place.metrics
     assert (metrics["running"], metrics["queued"]) == (2, 1)
+    assert len(place.files(place.folders.incoming)) == 7  # not put aside either: there people see them
 
 
 @pytest.mark.parametrize(("service", "most"), [("prep", 2), ("ocr", 1), ("ocr", 3)])
@@ -523,6 +584,39 @@ def test_a_slot_that_comes_free_is_taken_in_the_same_tick(place: Place, services
 
     assert len(place.files(place.folders.out)) == 1
     assert place.in_flight[stages["PREP_DONE"]]["stage"] == "OCR_RUNNING"
+
+
+def test_a_slot_does_not_stand_empty_while_a_result_is_handed_out(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Handing out takes ten writes to the disk: the next document is read meanwhile."""
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
+    place.start(ocr_concurrency=1)
+    for name in "ab":
+        place.drop(f"{name}.pdf", name.encode())
+    place.tick(2)
+    (first,) = (job_key for job_key, meta in place.in_flight.items() if meta["stage"] == "OCR_RUNNING")
+    (place.folders.job(first) / "final.pdf").write_bytes(b"read")
+    services.jobs["ocr", first] |= {"state": "DONE", "result": {"pages": 7}}
+    done: list[str] = []
+    post, rename = services.post, utils._rename
+
+    def handed_over(url: str, **options: object) -> requests.Response:
+        done.append("handed over")
+        return post(url, **options)
+
+    def moved(source: utils.PathLike, target: utils.PathLike) -> None:
+        done.append(Path(target).parent.name)
+        rename(source, target)
+
+    monkeypatch.setattr(requests, "post", handed_over)
+    monkeypatch.setattr(utils, "_rename", moved)
+
+    place.tick()
+
+    assert done[:2] == ["handed over", "out"]
+    assert place.index["jobs"][first]["result"] == {"pages": 7}
+    assert place.index["jobs"][first]["pages"] == 7
 
 
 def test_the_next_tick_comes_when_a_job_has_ended(
@@ -590,6 +684,21 @@ def test_a_short_document_passes_a_long_one(place: Place, services: Services) ->
     place.tick()
 
     assert [meta["stage"] for meta in place.in_flight.values()] == ["OCR_RUNNING", "PREP_DONE", "OCR_RUNNING"]
+
+
+def test_what_comes_first_has_its_turn_by_its_pages(place: Place, services: Services) -> None:
+    """Neither is a long one: 15 pages wait for the two that came a second later, and not for what comes ever after."""
+    services.judge = paged(first=1, more=15, few=2)
+    place.start(ocr_concurrency=1)
+    for name in ("first", "more", "few"):
+        place.drop(f"{name}.pdf", name.encode())
+        place.tick()
+
+    place.change(ocr_concurrency=2)
+    place.tick()
+
+    stages = {meta["fileName"]: meta["stage"] for meta in place.in_flight.values()}
+    assert stages == {"first.pdf": "OCR_RUNNING", "more.pdf": "PREP_DONE", "few.pdf": "OCR_RUNNING"}
 
 
 def test_long_documents_leave_a_slot_for_short_ones(place: Place, services: Services) -> None:
@@ -681,6 +790,15 @@ def test_a_decision_about_one_of_two_leaves_the_other_as_it_was(place: Place) ->
     assert json.loads((place.folders.hold / job_key / "status.json").read_text()) == {"state": "DUPLICATE_PENDING"}
     report = json.loads((place.folders.reports / f"{job_key}.json").read_text())
     assert ([each["fileName"] for each in report["incomings"]], report["incoming"]["fileName"]) == (["c.pdf"], "c.pdf")
+
+
+def test_a_decision_without_files_is_about_all_that_are_held(place: Place) -> None:
+    place.decide(done_and_held(place, "b.pdf", "c.pdf"), "USE_EXISTING_RESULT")
+
+    place.tick()
+
+    assert place.held() == []
+    assert place.files(place.folders.archive) == ["a.pdf", "b.pdf", "c.pdf"]
 
 
 def test_what_is_discarded_is_recorded_with_its_hash(place: Place, logs: list[EventDict]) -> None:
@@ -778,6 +896,17 @@ def test_use_existing_takes_another_name_rather_than_overwrite(place: Place) -> 
     assert (place.folders.out / f"b__{job_key[:8]}.pdf").read_bytes() == b"a"
 
 
+def test_use_existing_copies_nothing_where_it_is_already(place: Place) -> None:
+    job_key = done_and_held(place)
+    (place.folders.out / "b.pdf").write_bytes(b"a")  # by a decision that a crash cut off
+    place.decide(job_key, "USE_EXISTING_RESULT")
+
+    place.tick()
+
+    assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
+    assert place.files(place.folders.archive) == ["a.pdf", "b.pdf"]
+
+
 def test_use_existing_of_a_result_that_is_gone_fails_and_deletes_nothing(place: Place) -> None:
     job_key = done_and_held(place)
     for path in (*place.folders.results.iterdir(), *place.folders.out.iterdir()):
@@ -828,8 +957,12 @@ def test_a_file_that_failed_before_is_a_duplicate_of_the_error(place: Place, ser
     place.drop("b.pdf", b"a")
     place.tick()
     report = json.loads((place.folders.reports / f"{place.only_key()}.json").read_text())
+    place.decide(place.only_key(), "USE_EXISTING_RESULT")
+    place.tick()
 
     assert report["existing"]["state"] == "ERROR"
+    status = json.loads((place.folders.hold / place.only_key() / "status.json").read_text())
+    assert status == {"state": "DECISION_FAILED", "message": "the existing job ended in an error: there is no result"}
 
 
 def test_other_tools_make_other_jobs(place: Place) -> None:

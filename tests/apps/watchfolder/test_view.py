@@ -12,10 +12,12 @@ from typer.testing import CliRunner
 
 from ostinato._faces.cli.frame.output import Output
 from ostinato._faces.cli.main import app
-from ostinato.apps.watchfolder.commands import held
+from ostinato.apps.watchfolder.commands import decide, held
 from ostinato.apps.watchfolder.terminal import View
+from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.commands import Cli
+from ostinato.errors import NotFound
 from tests.apps.watchfolder.place import Place, Services
 
 pytestmark = pytest.mark.usefixtures("logs")  # what is logged is no part of what the view says
@@ -168,6 +170,68 @@ def test_a_decision_that_decides_nothing_shows_as_such_and_once_waits_until_it_i
     assert told(capsys, "stopped")[0]["held"] == 1
 
 
+def terminal(width: int, height: int) -> Output:
+    """A command whose streams are terminals of this size."""
+    out = Output()
+    for name in ("_out", "_err"):
+        made = Console(file=io.StringIO(), force_terminal=True, width=width, height=height, color_system=None)
+        setattr(out, name, made)
+    return out
+
+
+def drawn(out: Output) -> str:
+    """All that was written to the terminal of a view."""
+    return out._err.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+HOSTILE = "a\nb.pdf: DONE \x1b]0;title \x1b[2J\r\u202efdp.exe"
+
+
+def test_a_name_begins_no_line_and_moves_no_cursor(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.drop(HOSTILE, b"a")
+    place.drop("waits.pdf", b"")
+    out = terminal(200, 24)
+
+    with View(out, place.folders) as table, View(Output(), place.folders) as lines:
+
+        def hear(event: dict[str, Any]) -> None:
+            table.hear(event)
+            lines.hear(event)
+
+        place.orchestrator.hooks.on_event = hear
+        place.tick(2)
+        table.look(place.orchestrator.memory, alone=True)
+        table.refresh()
+
+    for text in (drawn(out), capsys.readouterr().err):
+        assert "a�b.pdf: DONE �]0;title �[2J��fdp.exe" in text
+        assert not any(part in text for part in ("\nb.pdf: DONE", "\x1b]0;title", "\x1b[2J", "\u202e"))
+
+
+def test_on_a_small_terminal_files_on_their_way_are_seen_and_the_rest_is_counted(
+    place: Place, services: Services
+) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
+    out = terminal(80, 12)
+    with View(out, place.folders) as view:
+        place.orchestrator.hooks.on_event = view.hear
+        place.drop("slow.pdf", b"slow")
+        place.tick()
+        services.judge = lambda _service, _body: None
+        for number in range(30):
+            place.drop(f"{number:02}.pdf", b"%d" % number)
+            place.tick()
+        (place.folders.incoming / "sub").mkdir()
+        view.look(place.orchestrator.memory, alone=False)
+        view.trouble(place.tick())
+        view.refresh()
+
+    text = drawn(out)[drawn(out).rindex("file  ") :]  # as it was left
+    assert ["slow.pdf" in text, "29.pdf" in text, "→ out/29.pdf" in text, "00.pdf" in text] == [True, True, True, False]
+    assert "earlier" in text
+    assert text.count("\n") < 12
+
+
 @pytest.mark.parametrize(("environ", "most"), [({"OCR_CONCURRENCY": "3"}, 3), ({}, os.cpu_count())])
 def test_watch_hears_how_many_are_read_at_once(
     place: Place, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], most: int
@@ -181,6 +245,42 @@ def test_watch_hears_how_many_are_read_at_once(
     done = CliRunner().invoke(app, ["watch", str(place.root), *urls])
 
     assert (done.exit_code, seen) == (0, [most]), done.output
+
+
+def test_what_is_held_is_listed_with_the_next_command_and_a_decision_names_its_files(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.pdf", "b.pdf", "c.pdf"):
+        place.drop(name, b"a")
+        place.tick(2)
+    job_key = place.only_key()
+    names = [path.name for path in duplicates.held_files(place.folders.hold / job_key)]
+    cli = Cli(Output())
+
+    held(cli, place.root)
+    listed = capsys.readouterr()
+    with pytest.raises(NotFound) as refused:
+        decide(cli, place.root, job_key[:6], "discard", file=["b.pdf"])
+    decide(cli, place.root, job_key[:6], "discard")
+
+    assert f"decide {place.root} {job_key[:8]} use, or discard (deletes the files), or force" in listed.err
+    assert refused.value.hint == f"Held are: {', '.join(names)}."
+    said, *about = capsys.readouterr().out.split("\n")
+    assert (said, about[:-1]) == ("DISCARD, done by whoever watches the folder:", names)
+
+
+def test_what_is_not_done_yet_is_said_at_the_end(
+    place: Place, services: Services, capsys: pytest.CaptureFixture[str]
+) -> None:
+    services.judge = lambda _service, _body: {"state": "RUNNING"}
+    place.start(max_jobs_in_flight=1)
+    place.drop("a.pdf", b"a")
+    place.drop("b.pdf", b"b")
+
+    seen_by(place, ticks=2).sum_up()
+
+    (said,) = told(capsys, "stopped")
+    assert said == {"event": "stopped", "done": 0, "failed": 0, "held": 0, "left": 0, "waiting": 2}
 
 
 @pytest.mark.parametrize("how", [{}, {"quiet": True}, {"json": True}])

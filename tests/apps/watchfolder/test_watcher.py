@@ -82,6 +82,7 @@ async def test_a_decision_that_could_not_be_done_can_be_taken_anew(office: Offic
 
     first = await office.api.call("POST", path, json={"action": "USE_EXISTING_RESULT"})
     second = await office.api.call("POST", path, json={"action": "DISCARD"})
+    strange = await office.api.call("POST", path, tenant="other", json={"action": "DISCARD"})
     await look(watcher)
     decisions.apply_decisions(at)
     await look(watcher)
@@ -92,6 +93,7 @@ async def test_a_decision_that_could_not_be_done_can_be_taken_anew(office: Offic
     await look(watcher)
 
     assert (first.status_code, second.status_code, again.status_code) == (202, 409, 202)
+    assert strange.status_code == 404
     assert pending["state"] == "DUPLICATE_PENDING"
     assert "no result" in pending["message"]
     (applied,) = (await office.get("courrier/duplicates"))["duplicates"]

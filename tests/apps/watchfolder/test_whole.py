@@ -170,7 +170,7 @@ def test_a_mixed_pile_through_the_command(tmp_path: Path) -> None:
     )
 
     events = [json.loads(line) for line in told.stdout.splitlines()]
-    assert events[-1] == {"event": "stopped", "done": 3, "failed": 2, "held": 1, "left": 0}
+    assert events[-1] == {"event": "stopped", "done": 3, "failed": 2, "held": 1, "left": 0, "waiting": 0}
     texts = text_of(folders.out / "deux pages.pdf")
     assert ["Première" in texts[0], "Dernière" in texts[1]] == [True, True]
     (one,) = [path for path in folders.out.iterdir() if path.stem in {"facture", "encore"}]

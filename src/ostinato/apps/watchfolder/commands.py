@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Callable
@@ -191,6 +192,7 @@ def held(cli: Cli, folder: Folder) -> None:
     from dataclasses import asdict
 
     from ostinato.apps.watchfolder.folders import Folders
+    from ostinato.apps.watchfolder.names import one_line
     from ostinato.apps.watchfolder.tick import duplicates
     from ostinato.commands import table
 
@@ -204,20 +206,27 @@ def held(cli: Cli, folder: Folder) -> None:
         if each.fault and not failed:
             state = f"DECISION_INVALID: {each.fault}"
         now = jobs.get(each.job_key, {}).get("state") or each.existing_state  # the report says how it was then
-        known = f"{each.existing_name or '?'} ({now or '?'})"
+        known = f"{one_line(each.existing_name or '?')} ({now or '?'})"
         shown.add_row(each.job_key, "\n".join(each.files), known, state)
     cli.out.show({"held": [asdict(each) for each in found]}, shown)
+    if found:
+        following = cli.try_("decide", shlex.quote(str(folder)), found[0].job_key[:8], "use")
+        cli.out.note(f"→ {following}, or discard (deletes the files), or force")
 
 
 def decide(
     cli: Cli,
     folder: Folder,
     job: Annotated[str, typer.Argument(metavar="JOBKEY", help="Its beginning is enough.")],
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="use (the result there is), discard, or force.")],
+    action: Annotated[
+        str, typer.Argument(metavar="ACTION", help="use (the result there is), discard (delete), or force.")
+    ],
     *,
     file: Annotated[list[str], typer.Option(metavar="NAME", help="Only this one; may be repeated.")] = [],  # noqa: B006 - Typer copies it
 ) -> None:
-    """Decide about a duplicate: use the result that there is, discard it, or process it again.
+    """Decide about a duplicate: use the result that there is, delete the file, or process it again.
+
+    Without `--file` it is about all files that are held for this job.
 
     Example: `ostinato decide scans 3f6c use`
     """
@@ -235,8 +244,9 @@ def decide(
     if len(wanted) != 1:
         raise InvalidInput(f"there is no action {action!r}", hint="Say use, discard or force.")
     duplicates.decide(folders, fits[0].job_key, wanted[0], getpass.getuser(), file or None)
-    decided = {"jobKey": fits[0].job_key, "action": wanted[0]}
-    cli.out.show(decided, f"{wanted[0]} at the next tick")
+    about = file or fits[0].files
+    decided = {"jobKey": fits[0].job_key, "action": wanted[0], "files": about}
+    cli.out.show(decided, f"{wanted[0]}, done by whoever watches the folder:", *about)
 
 
 def register(app: typer.Typer) -> None:

@@ -11,6 +11,8 @@ LONGEST = 255  # bytes, on Linux and macOS
 FORCED = re.compile(r"__force-([0-9a-f]{8})(?=\.[^.]*$|$)")
 _RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{n}{i}" for n in ("COM", "LPT") for i in range(1, 10))}
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
+_MOVING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Characters that move the cursor, begin a line, or turn the direction of what follows."""
 _IGNORED_NAMES = {"thumbs.db", "desktop.ini", "@eadir"}
 _IGNORED_PREFIXES = (".", "~$", "~syncthing~")
 _IGNORED_SUFFIXES = (".part", ".partial", ".filepart", ".tmp", ".crdownload", ".download", ".swp", ".lock")
@@ -57,6 +59,11 @@ def safe_name(name: str, longest: int = LONGEST) -> str:
 def shown_name(name: str) -> str:
     """Return the name as text that can be stored: bytes that are no UTF-8 are replaced."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def one_line(name: str) -> str:
+    """Return the name as a person reads it: in one line, without what moves the cursor of a terminal."""
+    return _MOVING.sub("�", shown_name(name))
 
 
 def raw_name(name: str) -> str | None:

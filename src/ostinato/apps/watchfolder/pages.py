@@ -1,7 +1,7 @@
 """Shows what was scanned: a gallery with search, one file with its pages, and duplicates that wait for a person."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from psycopg import AsyncConnection
 
@@ -47,9 +47,10 @@ SHOWN_TEXT = 20_000
 TONES: dict[str, Tone] = {"DONE": "ok", "ERROR": "bad"}
 CHOICES = {
     "USE_EXISTING_RESULT": N_("Use the existing result"),
-    "DISCARD": N_("Discard this file"),
+    "DISCARD": N_("Delete what came again"),
     "FORCE_REPROCESS": N_("Process it again"),
 }
+SURE = N_("Delete what came again? It cannot be had back; what came first is kept.")
 STATES = (
     *(
         N_("INGESTING"),
@@ -194,28 +195,34 @@ def _duplicate(row: Row, look: Look) -> Item:
         )
         if there
     ]
-    usable = [each for each in ACTIONS if each != "USE_EXISTING_RESULT" or row["existing"] == "DONE"]
+    usable = [each for each in ACTIONS if each != "USE_EXISTING_RESULT" or row["existing"] != "ERROR"]
     values = {"folder": row["folder_id"], "job": row["job_key"], "last": row["files"][-1]}
     return Item(
         f"{row['folder_id']}-{row['job_key']}",
         look.words("%(name)s came again", name=name),
         row["message"] or look.words("Same content (SHA-256), same profile."),
         row["detected_at"],
-        [
-            Action(CHOICES[each], "decide", values | {"action": each}, row["tenant_id"], "" if i else "primary")
-            for i, each in enumerate(usable)
-        ],
+        [_choice(each, values, row["tenant_id"], first=each == usable[0]) for each in usable],
         row["tenant_id"],
         pictures,
         {
             N_("folder"): row["folder"],
+            N_("files"): ", ".join(names) if len(names) > 1 else None,
             N_("came first as"): known or None,
             N_("pages"): row["pages"],
             N_("then"): _state(row["existing"]) if row["existing"] else None,
-            N_("done at"): row["changed_at"],
+            N_("done at"): row["changed_at"] if row["existing"] == "DONE" else None,
         },
         [Link(look.words("What was read"), "scan", _asked(row))],
     )
+
+
+def _choice(action: str, values: dict[str, str | int], tenant_id: str, *, first: bool) -> Action:
+    """Make a button of the inbox; the one that deletes asks before, because a key is pressed soon."""
+    deletes = action == "DISCARD"
+    tone: Literal["", "primary", "danger"] = "danger" if deletes else "primary" if first else ""
+    asked = SURE if deletes else ""
+    return Action(CHOICES[action], "decide", values | {"action": action}, tenant_id, tone, asked)
 
 
 async def _found(conn: Connection, look: Look) -> Row:

@@ -1,18 +1,20 @@
 """Shows `ostinato watch`: every file, how far it is, and where its result is."""
 
+import shlex
+from contextlib import ExitStack
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Group
 from rich.text import Text
 
-from ostinato.apps.watchfolder.names import shown_name
+from ostinato.apps.watchfolder.model import FINAL, STATES
+from ostinato.apps.watchfolder.names import one_line, shown_name
 from ostinato.apps.watchfolder.tick.decisions import PATIENCE
 from ostinato.apps.watchfolder.tick.duplicates import held
-from ostinato.apps.watchfolder.tick.sights import blocked_sentence
+from ostinato.apps.watchfolder.tick.sights import blocked_sentence, last_problem
 from ostinato.apps.watchfolder.utils import shortened
-from ostinato.commands import Output, counted, table
+from ostinato.commands import Output, Screen, counted, table
 
 if TYPE_CHECKING:
     from ostinato.apps.watchfolder.folders import Folders
@@ -22,6 +24,7 @@ MOST_SHOWN, MOST_WAITING = 20, 10
 GIVEN_UP = 3
 """`--once` no longer waits for a file that could not be taken so many times."""
 HELD = ("DUPLICATE_PENDING", "DECISION_FAILED", "DECISION_INVALID")
+ON_THEIR_WAY = frozenset(STATES) - FINAL
 COLOURS = {
     "DONE": "green",
     **dict.fromkeys(("ERROR", "REFUSED", "BLOCKED", "DECISION_FAILED", "DECISION_INVALID"), "red"),
@@ -39,22 +42,20 @@ class View:
         self._waiting: dict[str, tuple[str, str]] = {}
         """What lies in `in/`: its name, with how it stands and why."""
         self._said: dict[str, tuple[str, str]] = {}
-        self._live: Live | None = None
+        self._open = ExitStack()
+        self._screen: Screen | None = None
         self._trouble: str | None = None
 
     def __enter__(self) -> Self:
         self._out.event({"event": "watching", "in": str(self._folders.incoming)})
         self._out.note(f"Watching {self._folders.incoming}; results go to {self._folders.out}. Ctrl-C stops it.")
+        self._screen = self._open.enter_context(self._out.screen())
         self._show_held()
-        console = Console(stderr=True)
-        if self._out.for_people and console.is_terminal:
-            self._live = Live(self._table(), console=console, refresh_per_second=4)
-            self._live.start()
+        self.refresh()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
+        self._open.close()
 
     def hear(self, event: dict[str, Any]) -> None:
         """Take in what a tick reports."""
@@ -64,7 +65,7 @@ class View:
             case "job":
                 row = self._row(event["jobKey"])
                 row |= {"name": event.get("fileName") or row["name"], "state": event["state"]}
-                row["note"] = _note(event)
+                row["note"] = _note(event, self._root)
                 self._say(row)
             case "progress":
                 row = self._row(event["jobKey"])
@@ -72,7 +73,8 @@ class View:
             case "duplicate":
                 self._hear_of_twins(event)
             case "discarded":
-                self._print(f"{event['fileName']} was deleted (DISCARD): sha256 {event['sha256']}")
+                # A line that stays, also with --quiet and while the table changes.
+                self._out.warn(f"{one_line(event['fileName'])} was deleted (DISCARD): sha256 {event['sha256']}")
             case _:
                 row = self._row(event["fileName"])
                 row |= {"name": event["fileName"], "state": "REFUSED", "note": event["cause"]["message"]}
@@ -84,7 +86,7 @@ class View:
             for name in each.files:
                 row = self._row(f"{each.job_key} {name}")
                 row |= {"name": name.partition("__")[2] or name, "state": each.state}
-                row["note"] = each.message or f"ostinato held {self._root}"
+                row["note"] = each.message or self._how_to_decide
                 self._say(row)
 
     def _hear_of_twins(self, event: dict[str, Any]) -> None:
@@ -93,7 +95,7 @@ class View:
         came = event.get("incoming")
         if came is not None:
             row = self._row(prefix + PurePath(came["path"]).name)
-            row |= {"name": came["fileName"], "state": event["state"], "note": f"ostinato held {self._root}"}
+            row |= {"name": came["fileName"], "state": event["state"], "note": self._how_to_decide}
             self._say(row)
             return
         decided = event.get("files")
@@ -106,15 +108,8 @@ class View:
         return self._rows.setdefault(key, {"name": key[:12], "state": "", "note": ""})
 
     def _say(self, row: dict[str, Any]) -> None:
-        if self._live is None:
-            self._out.note(f"{row['name']}: {row['state']} {row['note']}".rstrip())
-
-    def _print(self, text: str) -> None:
-        """Write a line that stays, also with --quiet and while the table changes."""
-        if self._live is None:
-            self._out.warn(text)
-        else:
-            self._live.console.print(Text(text, "yellow"), soft_wrap=True)
+        if self._screen is None:
+            self._out.note(f"{one_line(row['name'])}: {row['state']} {row['note']}".rstrip())
 
     def look(self, memory: "Memory", *, alone: bool) -> None:
         """Take in what lies in `in/`; each reason is said once, passing ones only with `alone`.
@@ -128,7 +123,7 @@ class View:
                 continue
             self._said[name] = (state, why)
             self._out.event({"event": "waiting", "fileName": shown_name(name), "state": state, "message": why})
-            self._say({"name": shown_name(name), "state": state, "note": why})
+            self._say({"name": name, "state": state, "note": why})
         self._said = {name: each for name, each in self._said.items() if name in now}
         self._waiting = now
 
@@ -139,13 +134,17 @@ class View:
             return
         self._trouble = said
         self._out.event({"event": "problem", "message": said})
-        if self._live is None:
+        if self._screen is None:
             self._out.note(said or "It goes on.")
 
     def refresh(self) -> None:
-        """Show how things stand."""
-        if self._live is not None:
-            self._live.update(self._table())
+        """Show how things stand: on a small terminal, the last files only."""
+        if self._screen is None:
+            return
+        most = MOST_SHOWN
+        while most > 1 and not self._screen.fits(self._table(most)):
+            most = most * 3 // 4
+        self._screen.show(self._table(most))
 
     def is_idle(self, memory: "Memory", in_flight: dict[str, Any]) -> bool:
         """Return whether no job is in flight, `in/` has nothing that can be taken, and no decision is half written."""
@@ -163,32 +162,42 @@ class View:
             "failed": states.count("ERROR") + states.count("REFUSED"),
             "held": sum(states.count(state) for state in HELD),
             "left": sum(state != "WAITS" for state, _ in self._waiting.values()),
+            "waiting": sum(state in ON_THEIR_WAY for state in states)
+            + sum(state == "WAITS" for state, _ in self._waiting.values()),
         }
         said = f"{counted(parts['done'], 'file')} done"
         if parts["failed"]:
             said += f", {parts['failed']} failed: see {self._folders.error}"
         if parts["held"]:
-            said += f", {parts['held']} held: `ostinato held {self._root}`"
+            said += f", {parts['held']} held: `{self._how_to_decide}`"
         if parts["left"]:
             said += f", {parts['left']} not taken: see {self._folders.incoming}"
+        if parts["waiting"]:
+            said += f", {parts['waiting']} not done yet: they go on at the next start"
         self._out.note(f"{said}. Results: {self._folders.out}")
         self._out.event({"event": "stopped", **parts})
+
+    @property
+    def _how_to_decide(self) -> str:
+        return f"ostinato held {shlex.quote(self._root)}"
 
     @property
     def _root(self) -> str:
         return str(self._folders.incoming.parent)
 
-    def _table(self) -> Group:
+    def _table(self, most: int = MOST_SHOWN) -> Group:
         shown = table("file", "state", "")
         shown.columns[1].no_wrap = True
-        for row in list(self._rows.values())[-MOST_SHOWN:]:
+        rows = sorted(self._rows.values(), key=lambda row: row["state"] in ON_THEIR_WAY)  # these are never cut off
+        for row in rows[-most:]:
             colour = COLOURS.get(row["state"], "cyan")
-            shown.add_row(Text(row["name"]), Text(row["state"], colour), Text(row["note"]))
+            shown.add_row(Text(one_line(row["name"])), Text(row["state"], colour), Text(row["note"]))
         waiting = list(self._waiting.items())
         for name, (state, why) in waiting[:MOST_WAITING]:
-            shown.add_row(Text(shown_name(name)), Text(state, COLOURS.get(state, "dim")), Text(why))
-        more = f"… and {len(waiting) - MOST_WAITING} more in in/" if len(waiting) > MOST_WAITING else ""
-        return Group(shown, Text(more, "dim"), Text(self._trouble or "", "yellow"))
+            shown.add_row(Text(one_line(name)), Text(state, COLOURS.get(state, "dim")), Text(why))
+        more = {"earlier": len(rows) - most, "more in in/": len(waiting) - MOST_WAITING}
+        said = ", ".join(f"{count} {what}" for what, count in more.items() if count > 0)
+        return Group(shown, Text(f"… and {said}" if said else "", "dim"), Text(self._trouble or "", "yellow"))
 
 
 SAID = (
@@ -199,7 +208,6 @@ SAID = (
 
 def _trouble(done: dict[str, Any]) -> str | None:
     """Return the one thing that a person should know; the numbers in it are not news by themselves."""
-    problems = done["problems"]
     match done.get("degraded"):
         case "services":
             return "PREP or OCR does not answer: nothing new is taken."
@@ -207,17 +215,18 @@ def _trouble(done: dict[str, Any]) -> str | None:
             return "The disk is nearly full (--min-free): nothing new is taken."
         case "in":
             return "The folder in/ cannot be read."
-    if not problems:
+    last = last_problem(done)
+    if last is None:
         return blocked_sentence(done["blocked"])
-    last = problems[-1]
-    where = last.get("file") or last.get("job_key", "")[:12] or last.get("service", "")
+    where = one_line(last.get("file", "")) or last.get("job_key", "")[:12] or last.get("service", "")
     return f"{last['what']} {where}: {last['error']}".replace(" :", ":")
 
 
-def _note(event: dict[str, Any]) -> str:
+def _note(event: dict[str, Any], root: str) -> str:
     if event["state"] == "DONE":
         notes = shortened((event.get("result") or {}).get("notes") or ())
-        return f"→ {event.get('outPath')}" + (f" ({notes})" if notes else "")
+        where = one_line(str(event.get("outPath")).removeprefix(f"{root}/"))
+        return f"→ {where}" + (f" ({notes})" if notes else "")
     if event["state"] in {"ERROR", "PREP_ERROR", "OCR_ERROR"}:
         cause = event.get("cause") or {}
         return f"{cause.get('code', '')}: {cause.get('message', '')}"

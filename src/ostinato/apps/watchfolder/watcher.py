@@ -23,7 +23,7 @@ from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.context import Hooks
 from ostinato.apps.watchfolder.tick.orchestrator import BUSY_TICK_SECONDS, LOOK_SECONDS, Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
-from ostinato.apps.watchfolder.tick.sights import blocked_sentence
+from ostinato.apps.watchfolder.tick.sights import blocked_sentence, last_problem
 from ostinato.errors import NotFound
 
 NOTE_SECONDS = 5.0
@@ -201,7 +201,6 @@ class Watcher:
 def _problem(done: dict[str, Any], profile: Document | None, trouble: str | None) -> str | None:
     if profile is None:
         return f"PREP or OCR does not answer: {trouble or 'not yet'}"[:2000]
-    if done["problems"]:
-        last = done["problems"][-1]
+    if (last := last_problem(done)) is not None:
         return f"{last['what']}: {last['error']}"[:2000]
     return blocked_sentence(done["blocked"])

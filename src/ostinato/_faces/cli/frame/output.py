@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
@@ -37,6 +38,22 @@ class Steps:
         """Add to the number that is done."""
         if self._bar is not None:
             self._bar.advance(self._bar.task_ids[0], by)
+
+
+class Screen:
+    """A part of the terminal that is drawn anew, below what is written meanwhile."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    def fits(self, shown: RenderableType) -> bool:
+        """Whether all of it can be seen at once: what does not fit is cut off at the bottom."""
+        console = self._live.console
+        return len(console.render_lines(Harmless(shown), pad=False)) < console.height
+
+    def show(self, shown: RenderableType) -> None:
+        """Draw it in the place of what was there."""
+        self._live.update(Harmless(shown))
 
 
 class Output:
@@ -99,6 +116,15 @@ class Output:
             return
         with self._err.status(Text(text)):
             yield
+
+    @contextmanager
+    def screen(self) -> Iterator[Screen | None]:
+        """Keep a part of the terminal to be drawn anew until the block ends; None where no person watches it."""
+        if not self.for_people or self.quiet:
+            yield None
+            return
+        with Live(console=self._err, refresh_per_second=4) as live:
+            yield Screen(live)
 
     @contextmanager
     def steps(self, text: str, total: int) -> Iterator[Steps]:

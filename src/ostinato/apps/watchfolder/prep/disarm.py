@@ -14,7 +14,7 @@ ACTIONS = {"/JavaScript", "/Launch", "/SubmitForm", "/ImportData", "/GoToE", "/G
 ACTIONS |= {"/Rendition", "/Movie", "/Sound", "/RichMediaExecute"}
 """What an action must not do (its /S)."""
 ANNOTATIONS = {"/FileAttachment", "/Screen", "/Movie", "/Sound", "/RichMedia", "/3D"}
-OF_DOCUMENT = ("/OpenAction", "/AA", "/AF", "/Collection")
+OF_DOCUMENT = ("/AA", "/AF", "/Collection")
 OF_NAMES = ("/JavaScript", "/EmbeddedFiles", "/Renditions", "/AlternatePresentations")
 DEEPEST = 400
 
@@ -22,6 +22,8 @@ DEEPEST = 400
 def disarm(pdf: pikepdf.Pdf) -> int:
     """Take out what acts by itself; returns how much that was."""
     taken = _drop(pdf.Root, OF_DOCUMENT) + _drop(pdf.Root.get("/Names"), OF_NAMES)
+    if not isinstance(pdf.Root.get("/OpenAction"), pikepdf.Array):  # that is only the page at which it opens
+        taken += _drop(pdf.Root, ("/OpenAction",))
     for page in pdf.pages:
         taken += _drop(page.obj, ("/AA", "/AF"))
         _drop(page.obj, ("/Trans",))

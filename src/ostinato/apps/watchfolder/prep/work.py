@@ -67,5 +67,5 @@ def _checked(source: Path, wanted: str | None, limits: PrepLimits) -> str:
             )
         if (called := document_of(head)) is not None:
             raise Refused("UNSUPPORTED", f"it is {called}, and no scan: {ADVICE}")
-        raise Refused("UNSUPPORTED", f"not a kind that is known: {', '.join(ACCEPTS)}")
+        raise Refused("UNSUPPORTED", f"it is nothing that is read here; that is {', '.join(ACCEPTS)}")
     return kind

@@ -100,20 +100,22 @@ from watchfolder.job j
 where j.tenant_id = %(tenant_id)s and j.folder_id = %(folder_id)s and j.job_key = %(job_key)s;
 
 -- name: list_duplicates
--- What is held in a folder, or was.
-select d.id, d.job_key, d.state, d.files, d.existing, d.detected_at, d.action, d.decided_files, d.decided_by,
-       d.decided_at, d.message
+-- What is held in a folder, or was, with how the job that came first stands now.
+select d.id, d.job_key, d.state, d.files, coalesce(j.state, d.existing) as existing, d.detected_at, d.action,
+       d.decided_files, d.decided_by, d.decided_at, d.message
 from watchfolder.duplicate d
+left join watchfolder.job j on (j.tenant_id, j.folder_id, j.job_key) = (d.tenant_id, d.folder_id, d.job_key)
 where d.tenant_id = %(tenant_id)s and d.folder_id = %(folder_id)s and (%(state)s::text is null or d.state = %(state)s)
     and (%(at)s::timestamptz is null or (d.detected_at, d.id) < (%(at)s, %(id)s))
 order by d.detected_at desc, d.id desc
 limit %(limit)s;
 
 -- name: show_duplicate
--- One duplicate of a folder.
-select d.id, d.job_key, d.state, d.files, d.existing, d.detected_at, d.action, d.decided_files, d.decided_by,
-       d.decided_at, d.message
+-- One duplicate of a folder, likewise.
+select d.id, d.job_key, d.state, d.files, coalesce(j.state, d.existing) as existing, d.detected_at, d.action,
+       d.decided_files, d.decided_by, d.decided_at, d.message
 from watchfolder.duplicate d
+left join watchfolder.job j on (j.tenant_id, j.folder_id, j.job_key) = (d.tenant_id, d.folder_id, d.job_key)
 where d.tenant_id = %(tenant_id)s and d.folder_id = %(folder_id)s and d.job_key = %(job_key)s;
 
 -- name: add_duplicate
@@ -247,8 +249,8 @@ where r.folder_id = %(folder_id)s and r.job_key = %(job_key)s;
 
 -- name: duplicates_to_decide
 -- What is held and waits for a person, oldest first.
-select d.tenant_id, d.folder_id, f.name as folder, d.job_key, d.files, d.existing, d.detected_at, d.message,
-       j.file_name, j.pages, j.changed_at, r.first_page is not null as has_first,
+select d.tenant_id, d.folder_id, f.name as folder, d.job_key, d.files, coalesce(j.state, d.existing) as existing,
+       d.detected_at, d.message, j.file_name, j.pages, j.changed_at, r.first_page is not null as has_first,
        r.result_page is not null as has_result
 from watchfolder.duplicate d
 join watchfolder.folder f on f.tenant_id = d.tenant_id and f.id = d.folder_id and f.removed_at is null
@@ -258,5 +260,8 @@ where d.state = 'DUPLICATE_PENDING'
 order by d.detected_at, d.id limit 100;
 
 -- name: count_to_decide
--- How many wait; it stops at a thousand.
-select count(*) from (select from watchfolder.duplicate d where d.state = 'DUPLICATE_PENDING' limit 1000) waiting;
+-- How many wait, in folders that were not removed; it stops at a thousand.
+select count(*) from (
+    select from watchfolder.duplicate d
+    join watchfolder.folder f on f.tenant_id = d.tenant_id and f.id = d.folder_id and f.removed_at is null
+    where d.state = 'DUPLICATE_PENDING' limit 1000) waiting;

@@ -20,6 +20,7 @@ from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.context import Tick, log
 from ostinato.apps.watchfolder.tick.memory import Sight, Staged
 from ostinato.apps.watchfolder.tick.sights import (
+    BUSY,
     UNREADABLE,
     check_readable,
     ends_too_soon,
@@ -45,7 +46,7 @@ UNFINISHED_PDF = 3
 ROOM_FACTOR = 3
 STAGED = re.compile(r"([0-9a-f]{8})__(.+)", re.DOTALL)
 NOTED = re.compile(r"\.([0-9a-f]{8})\.name")
-BUSY = {errno.EBUSY, errno.EACCES, errno.EPERM, errno.ESTALE, errno.ETXTBSY}
+PASSING = {errno.EBUSY, errno.EACCES, errno.EPERM, errno.ESTALE, errno.ETXTBSY}
 
 
 def discover(tick: Tick) -> None:
@@ -95,9 +96,9 @@ def _try_to_stage(tick: Tick, name: str) -> None:
         tick.memory.sights.pop(name, None)  # its writer took it away again
     except OSError as error:
         _postpone(tick, sight, error)
-        if error.errno not in BUSY:
+        if error.errno not in PASSING:
             raise
-        tick.problem("file_busy", error, once=True, file=shown_name(name))
+        tick.problem(BUSY, error, once=True, file=shown_name(name))
 
 
 def _postpone(tick: Tick, sight: Sight, error: OSError) -> None:

@@ -171,7 +171,8 @@ def decide(
         raise NotFound(f"no duplicate of {job_key} is held", hint="See what is: `ostinato held`.")
     unknown = set(files or ()) - set(there)
     if unknown:
-        raise NotFound(f"{', '.join(sorted(unknown))} is not held for {job_key}")
+        held_now = f"Held are: {', '.join(there)}."
+        raise NotFound(f"{', '.join(sorted(unknown))} is not held for {job_key}", hint=held_now)
     # The files are named: one that comes later was not decided about.
     decision = {"action": action, "decidedBy": by, "decidedAt": at or now_iso()}
     if _document_at(place / "status.json") != PENDING:

@@ -14,13 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ostinato.apps.watchfolder.folders import is_local
-from ostinato.apps.watchfolder.names import is_ignored, shown_name
+from ostinato.apps.watchfolder.model import Document
+from ostinato.apps.watchfolder.names import is_ignored, one_line, shown_name
 from ostinato.apps.watchfolder.tick.context import Tick
 from ostinato.apps.watchfolder.tick.finishing import refuse_input
 from ostinato.apps.watchfolder.tick.memory import Sight
 
 UNFINISHED_SECONDS = 3600.0
 UNREADABLE = {errno.EACCES, errno.EPERM}
+BUSY = "file_busy"
+"""How the log calls a file that cannot be taken now."""
 
 
 def ripe(tick: Tick, free: int) -> list[tuple[tuple[int, str], str]]:
@@ -137,9 +140,15 @@ def check_readable(path: Path) -> None:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         if error.errno in UNREADABLE:
-            raise PermissionError(error.errno, "it cannot be read: give the watching user the right to", path) from None
+            said = "it cannot be read: let the watching user read it"
+            raise PermissionError(error.errno, said, os.fspath(path)) from None
         raise
     os.close(number)
+
+
+def last_problem(done: Document) -> Document | None:
+    """Return what was in the way of a tick last; files that cannot be taken are told by `blocked_sentence`."""
+    return next((each for each in reversed(done["problems"]) if each["what"] != BUSY), None)
 
 
 def blocked_sentence(blocked: dict[str, str]) -> str | None:
@@ -148,4 +157,4 @@ def blocked_sentence(blocked: dict[str, str]) -> str | None:
         return None
     name, why = next(iter(blocked.items()))
     more = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
-    return f"{shown_name(name)} cannot be taken: {why}{more}"
+    return f"{one_line(name)} cannot be taken: {why}{more}"

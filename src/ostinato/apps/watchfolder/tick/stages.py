@@ -246,8 +246,9 @@ def _done(tick: Tick, step: Step, job_key: str, meta: Document, result: Document
         meta |= {"stage": "PREP_DONE", "infra": 0, "progress": None, "pages": result.get("pages")}
         meta.pop("nextAttemptAt", None)
         meta.pop("cause", None)
-    else:
-        finalize(tick, job_key, result)
+    else:  # handed out by `finish_pending`, once the slot that came free has the next document
+        meta |= {"stage": "FINALIZING", "result": result}
+        meta.pop("nextAttemptAt", None)
 
 
 def _notes(result: Document) -> list[str]:
@@ -273,12 +274,12 @@ def _error(tick: Tick, step: Step, job_key: str, meta: Document, cause: Document
 
 
 def finish_pending(tick: Tick) -> None:
-    """Go on with what was being handed out when something was in the way."""
+    """Hand out what has been read, and go on where something was in the way."""
     for job_key, meta in list(tick.in_flight.items()):
         if meta["stage"] == "FINALIZING" and meta.get("nextAttemptAt", 0.0) <= tick.now():
             meta["nextAttemptAt"] = tick.now() + FIRST_PAUSE
             with tick.guarded("job_not_finalized", job_key=job_key):
-                finalize(tick, job_key)
+                finalize(tick, job_key, meta.get("result"))
 
 
 def check_stale(

@@ -48,7 +48,8 @@ set search_path = watchfolder, pg_catalog, pg_temp set row_security = on as $$
            count(*) filter (where f.active and f.problem is not null),
            coalesce(sum((f.metrics ->> 'waiting')::bigint) filter (where f.active), 0)::bigint,
            coalesce(sum((f.metrics ->> 'blocked')::bigint) filter (where f.active), 0)::bigint,
-           (select count(*) from duplicate d where d.state = 'DUPLICATE_PENDING'),
+           (select count(*) from duplicate d join folder h on h.tenant_id = d.tenant_id and h.id = d.folder_id
+            where d.state = 'DUPLICATE_PENDING' and h.removed_at is null),
            (select coalesce(sum(j.pages), 0)::bigint from job j
             where j.state = 'DONE' and j.changed_at > ostinato.now() - interval '1 hour')
     from folder f
