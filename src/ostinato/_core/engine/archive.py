@@ -68,6 +68,12 @@ async def all_archived(conn: Connection) -> list[Archived]:
     return found
 
 
+async def waiting(conn: Connection, retention_days: int, audit_days: int | None = None) -> list[str]:
+    """Return the weeks that are past retention and not archived, by name: they are kept until they are."""
+    weeks = await call(conn, "due_for_archive", _read=True, retention_days=retention_days, audit_days=audit_days)
+    return [name for name, _, archived in weeks if archived is None]
+
+
 async def run(
     conn: Connection, shelf: Shelf, retention_days: int, audit_days: int | None = None, step: Step = lambda _name: None
 ) -> list[Archived]:
