@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ostinato._core.base.cellmap import read_cells
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine import keys
+from ostinato._core.runtime.cells import Cells
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._faces.api.cells import CellsApi, metrics_of
@@ -94,6 +96,33 @@ def test_a_cell_that_is_away_is_said_and_the_others_are_listed(at: Shell, file: 
     lines = {line["name"]: line for line in at.json("cells", "list")["cells"]}
     assert lines["three"]["error"]
     assert lines["two"]["error"] is None
+
+
+def test_a_map_whose_addresses_are_mixed_up_is_refused_by_whoever_asks(
+    at: Shell, file: Path, two: dict[str, Urls]
+) -> None:
+    """A tenant of one would be served by two as well; and ids that were renumbered would clash in a move."""
+    crossed = file.read_text().replace("api_cell_one", "x").replace("api_cell_two", "api_cell_one")
+    file.write_text(crossed.replace('/x"', '/api_cell_two"').replace("/x?", "/api_cell_two?"))
+    before = ask(two["one"], "select nextval('ostinato_data.job_id_seq') % 100")
+
+    lines = at.json("cells", "list")["cells"]
+    assert "has the number 2, and the map says 1" in lines[0]["error"]
+    for command in (("init",), ("where", "acme"), ("place", "acme", "--in", "two")):
+        assert "mixed up" in at.fails("cells", *command, code=2)
+    assert "mixed up" in at.fails("tenants", "move", "acme", "--to", "two", code=2)
+    assert ask(two["one"], "select nextval('ostinato_data.job_id_seq') % 100") == before
+
+
+async def test_a_client_refuses_cells_that_are_mixed_up(at: Shell, file: Path, two: dict[str, Urls]) -> None:
+    del at
+    found = read_cells(Settings(cells_file=str(file)))
+    one, other = found.cells["one"], found.cells["two"]
+    crossed = {"one": replace(one, settings=other.settings), "two": replace(other, settings=one.settings)}
+    async with Cells(replace(found, cells=crossed)) as cells:
+        with pytest.raises(SettingsError, match="has the number 2"):
+            await cells.for_tenant("acme").enqueue("app.task")
+    assert ask(two["two"], "select from ostinato_data.job") == []
 
 
 @pytest.mark.parametrize(

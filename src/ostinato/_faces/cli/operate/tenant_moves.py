@@ -11,7 +11,7 @@ from rich.text import Text
 from ostinato._core.base.cellmap import Cell, CellMap, read_cells
 from ostinato._core.base.errors import Conflict
 from ostinato._core.db.backup import server
-from ostinato._core.engine import cells, moves
+from ostinato._core.engine import cell_setup, cells, moves
 from ostinato._core.engine.moves import Move, Moved, Side
 from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli
@@ -113,8 +113,10 @@ class Opener:
 
     async def __call__(self, name: str) -> Side:
         if name not in self._open:
-            conn = await server.connect(url_of(self._found.cell(name)))
-            self._open[name] = Side(name, await self._stack.enter_async_context(conn))
+            cell = self._found.cell(name)
+            conn = await self._stack.enter_async_context(await server.connect(url_of(cell)))
+            await cell_setup.check_number(conn, name, cell.number)
+            self._open[name] = Side(name, conn)
         return self._open[name]
 
 
