@@ -11,7 +11,7 @@ ARCHIVE_GRACE_DAYS = 2
 
 
 def backups(found: list[BackupLine], now: datetime, timeline: int | None = None) -> Finding:
-    """Check that there is a base backup that was verified, that it is not old, and that the server's log continues it."""
+    """Check that a base backup was verified, that it is not old, and that the server's log continues it."""
     good = max((line for line in found if line.verified_at), key=lambda line: line.taken_at, default=None)
     values = {"label": good.label if good else None, "taken_at": good.taken_at if good else None}
     if good is None:
