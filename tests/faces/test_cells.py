@@ -1,6 +1,7 @@
 """`ostinato cells …`, `ostinato tenants move`, and one API for all cells."""
 
 import asyncio
+import json
 import os
 import re
 import sys
@@ -96,6 +97,21 @@ def test_a_cell_that_is_away_is_said_and_the_others_are_listed(at: Shell, file: 
     lines = {line["name"]: line for line in at.json("cells", "list")["cells"]}
     assert lines["three"]["error"]
     assert lines["two"]["error"] is None
+
+
+def test_a_cell_that_is_away_holds_up_no_move_between_two_others(at: Shell, file: Path, two: dict[str, Urls]) -> None:
+    file.write_text(f'{file.read_text()}\n[three]\nnumber = 3\ndatabase_url = "postgresql://localhost:1/none"\n')
+    ask(two["one"], "select ostinato.enqueue_job('app.task', tenant_id => 'acme')")
+
+    assert at.json("tenants", "move", "acme", "--to", "two")["target"] == "two"
+    where = at.run("cells", "where", "acme", "--json")
+    assert json.loads(where.stdout)["cell"] == "two"
+    assert "three is away" in where.stderr
+    at.fails("cells", "place", "globex", "--in", "two", code=69)  # it may be known there
+    at.fails("tenants", "move", "acme", "--to", "three", code=69)
+    ask(two["one"], "select 1 from ostinato.set_place('initech', 'left', 'three')")
+    at.fails("tenants", "move", "initech", "--to", "two", code=69)
+    at.fails("cells", "where", "initech", code=69)
 
 
 def test_a_map_whose_addresses_are_mixed_up_is_refused_by_whoever_asks(
