@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ import pytest
 
 from ostinato._core.base.cellmap import read_cells
 from ostinato._core.base.settings import Settings
+from ostinato._core.db.backup import server
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine import keys
+from ostinato._core.engine.moves import Move, Side
 from ostinato._core.runtime.cells import Cells
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
@@ -208,6 +211,49 @@ async def test_one_api_serves_each_tenant_from_its_cell_before_during_and_after_
                 r'ostinato_queue_ready_jobs{queue="\w+"} 4', (await figures.get("/cells/two/metrics")).text
             )
             assert (await figures.get("/cells/nine/metrics")).status_code == 404
+
+
+class Killed(BaseException):
+    """The process of a move is gone."""
+
+
+@pytest.mark.parametrize("after", ["load", "point"])
+@pytest.mark.usefixtures("at")
+async def test_once_a_tenant_is_loaded_the_api_serves_it_there_whatever_became_of_the_move(
+    file: Path, two: dict[str, Urls], tmp_path: Path, after: str
+) -> None:
+    """Its key is known in both cells until its rows are removed, which takes as long as they are many."""
+    found = read_cells(Settings(cells_file=str(file)))
+    api, key = CellsApi(found, []), await key_in(two["one"], "acme")
+    transport = httpx.ASGITransport(api, raise_app_exceptions=False)
+
+    def step(name: str) -> None:
+        if name == after:
+            raise Killed
+
+    async with api.running(), httpx.AsyncClient(transport=transport, base_url="http://api.test") as http:
+
+        async def add() -> int:
+            header = {"Authorization": f"Bearer {key}"}
+            return (await http.post(JOBS, json={"kind": "app.task"}, headers=header)).status_code
+
+        assert await add() == 202
+        assert await api.cells.where("acme") == "one"
+        async with AsyncExitStack() as stack:
+            sides = [
+                Side(name, await stack.enter_async_context(await server.connect(urls.admin)))
+                for name, urls in two.items()
+            ]
+            with pytest.raises(Killed):
+                await Move("acme", *sides, sides[0], file=tmp_path / "acme.gz", schemas=[], step=step).run()
+            assert await add() == 503  # the first one finds out
+            assert await add() == 202
+            api.cells.forget("acme")  # what is remembered for two seconds
+            assert await api.cells.where("acme") == "two"
+            assert ask(two["two"], "select count(*) from ostinato_data.job where tenant_id = 'acme'") == [(2,)]
+
+            await Move("acme", *sides, sides[0], file=tmp_path / "acme.gz", schemas=[]).run()
+            assert await add() == 202
 
 
 @pytest.mark.usefixtures("at")

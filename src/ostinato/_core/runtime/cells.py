@@ -49,8 +49,12 @@ EVERYWHERE = "default"  # the tenant of who names none: each cell has its own
 class Cells:
     """A client for each cell, and where tenants live."""
 
-    def __init__(self, found: CellMap, *, max_size: int = 10, role: str = "client") -> None:
+    def __init__(
+        self, found: CellMap, *, max_size: int = 10, role: str = "client", known_seconds: float = KNOWN_SECONDS
+    ) -> None:
+        """`known_seconds` is how long home is not asked again where a tenant lives."""
         self.map = found
+        self._known_seconds = known_seconds
         self._clients = {
             name: Client(Database.configured(cell.settings), cell.settings, max_size=max_size, role=role)
             for name, cell in found.cells.items()
@@ -136,7 +140,7 @@ class Cells:
     def _keep(self, tenant_id: str, cell: str) -> str:
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[tenant_id] = (cell, time.monotonic() + KNOWN_SECONDS)
+        self._known[tenant_id] = (cell, time.monotonic() + self._known_seconds)
         return cell
 
     def forget(self, tenant_id: str) -> None:
