@@ -10,17 +10,17 @@ from psycopg import AsyncConnection, sql
 
 from ostinato._core.base.cellmap import STEP
 from ostinato._core.base.errors import Conflict, SettingsError
-from ostinato._core.engine import tenant_copy, tenant_tables
+from ostinato._core.engine import cells, tenant_copy, tenant_tables
 
 Connection = AsyncConnection[Any]
 
 
 async def check_number(conn: Connection, name: str, number: int) -> None:
     """Refuse a database that is another cell than the map says: its tenants would be looked for elsewhere."""
-    row = await (await conn.execute(tenant_tables.text("number"))).fetchone()
-    if row is not None and row[1] == STEP and row[0] % STEP != number:
+    found = await cells.number(conn)
+    if found not in (None, number):
         raise SettingsError(
-            f"the database of the cell {name} has the number {row[0] % STEP}, and the map says {number}",
+            f"the database of the cell {name} has the number {found}, and the map says {number}",
             hint="The addresses of two cells are mixed up in cells.toml, or one stands there twice.",
             cell=name,
             number=number,

@@ -238,12 +238,6 @@ from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamesp
 join pg_catalog.pg_sequence s on s.seqrelid = c.oid
 where c.relkind = 'S' and n.nspname = any (%(schemas)s) and c.relname <> 'event_seq' order by 1, 2;
 
--- name: number
--- Where the ids of this database began, and how far they are apart.
-select s.seqstart, s.seqincrement
-from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-join pg_catalog.pg_sequence s on s.seqrelid = c.oid where n.nspname = 'ostinato_data' and c.relname = 'job_id_seq';
-
 -- name: step
 -- Lets a sequence draw every so manieth number, from one on.
 alter sequence {sequence} increment by {step} start with {first} restart with {first};

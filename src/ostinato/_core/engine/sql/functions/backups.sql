@@ -32,5 +32,6 @@ returns table (
 )
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select b.label, b.repository, b.taken_at, b.bytes, b.verified_at, b.timeline from backup b order by b.taken_at desc limit $1
+    select b.label, b.repository, b.taken_at, b.bytes, b.verified_at, b.timeline
+    from backup b order by b.taken_at desc limit $1
 $$;
