@@ -1571,6 +1571,11 @@ CREATE FUNCTION ostinato.show_archive_rule() RETURNS TABLE(place text, since tim
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.show_archive_rule() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.show_cell_number() RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.show_cell_number() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_event(event_id bigint) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text, payload json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -6543,6 +6548,9 @@ GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_i
 REVOKE ALL ON FUNCTION ostinato.show_archive_rule() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_archive_rule() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_archive_rule() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_cell_number() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_cell_number() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_cell_number() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_event(event_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_tenant;
