@@ -240,19 +240,19 @@ async def test_once_a_tenant_is_loaded_the_api_serves_it_there_whatever_became_o
         assert await add() == 202
         assert await api.cells.where("acme") == "one"
         async with AsyncExitStack() as stack:
-            sides = [
+            one, other = [
                 Side(name, await stack.enter_async_context(await server.connect(urls.admin)))
                 for name, urls in two.items()
             ]
             with pytest.raises(Killed):
-                await Move("acme", *sides, sides[0], file=tmp_path / "acme.gz", schemas=[], step=step).run()
+                await Move("acme", one, other, one, file=tmp_path / "acme.gz", schemas=[], step=step).run()
             assert await add() == 503  # the first one finds out
             assert await add() == 202
             api.cells.forget("acme")  # what is remembered for two seconds
             assert await api.cells.where("acme") == "two"
             assert ask(two["two"], "select count(*) from ostinato_data.job where tenant_id = 'acme'") == [(2,)]
 
-            await Move("acme", *sides, sides[0], file=tmp_path / "acme.gz", schemas=[]).run()
+            await Move("acme", one, other, one, file=tmp_path / "acme.gz", schemas=[]).run()
             assert await add() == 202
 
 
