@@ -834,7 +834,7 @@ CREATE FUNCTION ostinato.list_audit(actor text DEFAULT NULL::text, verb text DEF
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_audit(actor text, verb text, target text, since timestamp with time zone, tenant_id text, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_backups(most integer DEFAULT 100) RETURNS TABLE(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified_at timestamp with time zone)
+CREATE FUNCTION ostinato.list_backups(most integer DEFAULT 100) RETURNS TABLE(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified_at timestamp with time zone, timeline integer)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -1301,11 +1301,11 @@ CREATE FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sh
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sha256 text, file text, place text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean DEFAULT false) RETURNS void
+CREATE FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean DEFAULT false, timeline integer DEFAULT NULL::integer) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean, timeline integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.record_series(rows jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1571,6 +1571,11 @@ CREATE FUNCTION ostinato.show_archive_rule() RETURNS TABLE(place text, since tim
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.show_archive_rule() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.show_cell_number() RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.show_cell_number() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_event(event_id bigint) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text, payload json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -4605,6 +4610,7 @@ CREATE TABLE ostinato_data.backup (
     repository text NOT NULL,
     taken_at timestamp with time zone NOT NULL,
     bytes bigint NOT NULL,
+    timeline integer,
     verified_at timestamp with time zone
 );
 ALTER TABLE ONLY ostinato_data.backup FORCE ROW LEVEL SECURITY;
@@ -6394,9 +6400,9 @@ GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], s
 REVOKE ALL ON FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sha256 text, file text, place text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sha256 text, file text, place text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.record_archive(name text, rows bigint, bytes bigint, sha256 text, file text, place text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean, timeline integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean, timeline integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.record_backup(label text, repository text, taken_at timestamp with time zone, bytes bigint, verified boolean, timeline integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.record_series(rows jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.record_series(rows jsonb) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.record_series(rows jsonb) TO ostinato_tenant;
@@ -6547,6 +6553,9 @@ GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_i
 REVOKE ALL ON FUNCTION ostinato.show_archive_rule() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_archive_rule() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_archive_rule() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_cell_number() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_cell_number() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_cell_number() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_event(event_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_tenant;

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from ostinato._core.db.cluster import Cluster
 from ostinato._core.db.embedded import Server
 from ostinato._core.engine.backups import BackupLine
 from ostinato._core.engine.schema import install
-from ostinato._faces.cli.operate.backup_checks import backups
+from ostinato._faces.cli.operate.backup_checks import archived, backups
 from tests.bucket import bucket_here
 from tests.faces.conftest import Shell
 
@@ -68,7 +69,10 @@ def test_the_way_from_a_first_backup_to_a_restore(tmp_path: Path) -> None:
     back = shell.run("restore", "--data-dir", str(tmp_path / "back"), "--json")
     assert json.loads(back.stdout)["base"] == second
     assert "The key of secrets is not in a backup" in back.stderr
-    assert shell.json("doctor", "--data-dir", str(tmp_path / "back"), code=1)["findings"][1]["level"] == "ok"
+    report = shell.json("doctor", "--data-dir", str(tmp_path / "back"), code=1)["findings"]
+    there = {each["check"]: each for each in report}
+    assert there["database"]["level"] == "ok"
+    assert "of before the last restore" in there["backup"]["message"]  # the one that it was restored from
 
 
 @pytest.mark.slow
@@ -173,3 +177,22 @@ def test_the_doctor_warns_of_a_last_verified_backup_that_is_old(level: str, foun
 
     assert finding.level == level
     assert finding.hint is None if level == "ok" else "ostinato backup" in str(finding.hint)
+
+
+def test_the_doctor_warns_of_a_backup_that_the_log_of_the_server_does_not_continue() -> None:
+    """After a restore or a failover the server is on another timeline."""
+    first = replace(LINE, timeline=1)
+
+    assert backups([first], NOW, timeline=1).level == "ok"
+    finding = backups([first], NOW, timeline=2)
+    assert finding.level == "warn"
+    assert "ostinato backup run" in str(finding.hint)
+    assert backups([first, replace(LINE, taken_at=NOW, timeline=2)], NOW, timeline=2).level == "ok"
+
+
+def test_the_doctor_warns_of_weeks_that_wait_for_the_archive() -> None:
+    assert archived("/mnt/archive", []).level == "ok"
+    finding = archived("/mnt/archive", ["job_20260108", "outcome_20260108"])
+    assert finding.level == "warn"
+    assert "2 weeks past retention" in finding.message
+    assert "ostinato archive run" in str(finding.hint)

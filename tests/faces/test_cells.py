@@ -1,10 +1,13 @@
 """`ostinato cells …`, `ostinato tenants move`, and one API for all cells."""
 
 import asyncio
+import json
 import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,11 @@ import pytest
 
 from ostinato._core.base.cellmap import read_cells
 from ostinato._core.base.settings import Settings
+from ostinato._core.db.backup import server
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine import keys
+from ostinato._core.engine.moves import Move, Side
+from ostinato._core.runtime.cells import Cells
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._faces.api.cells import CellsApi, metrics_of
@@ -96,6 +102,48 @@ def test_a_cell_that_is_away_is_said_and_the_others_are_listed(at: Shell, file: 
     assert lines["two"]["error"] is None
 
 
+def test_a_cell_that_is_away_holds_up_no_move_between_two_others(at: Shell, file: Path, two: dict[str, Urls]) -> None:
+    file.write_text(f'{file.read_text()}\n[three]\nnumber = 3\ndatabase_url = "postgresql://localhost:1/none"\n')
+    ask(two["one"], "select ostinato.enqueue_job('app.task', tenant_id => 'acme')")
+
+    assert at.json("tenants", "move", "acme", "--to", "two")["target"] == "two"
+    where = at.run("cells", "where", "acme", "--json")
+    assert json.loads(where.stdout)["cell"] == "two"
+    assert "three is away" in where.stderr
+    at.fails("cells", "place", "globex", "--in", "two", code=69)  # it may be known there
+    at.fails("tenants", "move", "acme", "--to", "three", code=69)
+    ask(two["one"], "select 1 from ostinato.set_place('initech', 'left', 'three')")
+    at.fails("tenants", "move", "initech", "--to", "two", code=69)
+    at.fails("cells", "where", "initech", code=69)
+
+
+def test_a_map_whose_addresses_are_mixed_up_is_refused_by_whoever_asks(
+    at: Shell, file: Path, two: dict[str, Urls]
+) -> None:
+    """A tenant of one would be served by two as well; and ids that were renumbered would clash in a move."""
+    crossed = file.read_text().replace("api_cell_one", "x").replace("api_cell_two", "api_cell_one")
+    file.write_text(crossed.replace('/x"', '/api_cell_two"').replace("/x?", "/api_cell_two?"))
+    before = ask(two["one"], "select nextval('ostinato_data.job_id_seq') % 100")
+
+    lines = at.json("cells", "list")["cells"]
+    assert "has the number 2, and the map says 1" in lines[0]["error"]
+    for command in (("init",), ("where", "acme"), ("place", "acme", "--in", "two")):
+        assert "mixed up" in at.fails("cells", *command, code=2)
+    assert "mixed up" in at.fails("tenants", "move", "acme", "--to", "two", code=2)
+    assert ask(two["one"], "select nextval('ostinato_data.job_id_seq') % 100") == before
+
+
+async def test_a_client_refuses_cells_that_are_mixed_up(at: Shell, file: Path, two: dict[str, Urls]) -> None:
+    del at
+    found = read_cells(Settings(cells_file=str(file)))
+    one, other = found.cells["one"], found.cells["two"]
+    crossed = {"one": replace(one, settings=other.settings), "two": replace(other, settings=one.settings)}
+    async with Cells(replace(found, cells=crossed)) as cells:
+        with pytest.raises(SettingsError, match="has the number 2"):
+            await cells.for_tenant("acme").enqueue("app.task")
+    assert ask(two["two"], "select from ostinato_data.job") == []
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -163,6 +211,49 @@ async def test_one_api_serves_each_tenant_from_its_cell_before_during_and_after_
                 r'ostinato_queue_ready_jobs{queue="\w+"} 4', (await figures.get("/cells/two/metrics")).text
             )
             assert (await figures.get("/cells/nine/metrics")).status_code == 404
+
+
+class Killed(BaseException):
+    """The process of a move is gone."""
+
+
+@pytest.mark.parametrize("after", ["load", "point"])
+@pytest.mark.usefixtures("at")
+async def test_once_a_tenant_is_loaded_the_api_serves_it_there_whatever_became_of_the_move(
+    file: Path, two: dict[str, Urls], tmp_path: Path, after: str
+) -> None:
+    """Its key is known in both cells until its rows are removed, which takes as long as they are many."""
+    found = read_cells(Settings(cells_file=str(file)))
+    api, key = CellsApi(found, []), await key_in(two["one"], "acme")
+    transport = httpx.ASGITransport(api, raise_app_exceptions=False)
+
+    def step(name: str) -> None:
+        if name == after:
+            raise Killed
+
+    async with api.running(), httpx.AsyncClient(transport=transport, base_url="http://api.test") as http:
+
+        async def add() -> int:
+            header = {"Authorization": f"Bearer {key}"}
+            return (await http.post(JOBS, json={"kind": "app.task"}, headers=header)).status_code
+
+        assert await add() == 202
+        assert await api.cells.where("acme") == "one"
+        async with AsyncExitStack() as stack:
+            one, other = [
+                Side(name, await stack.enter_async_context(await server.connect(urls.admin)))
+                for name, urls in two.items()
+            ]
+            with pytest.raises(Killed):
+                await Move("acme", one, other, one, file=tmp_path / "acme.gz", schemas=[], step=step).run()
+            assert await add() == 503  # the first one finds out
+            assert await add() == 202
+            api.cells.forget("acme")  # what is remembered for two seconds
+            assert await api.cells.where("acme") == "two"
+            assert ask(two["two"], "select count(*) from ostinato_data.job where tenant_id = 'acme'") == [(2,)]
+
+            await Move("acme", one, other, one, file=tmp_path / "acme.gz", schemas=[]).run()
+            assert await add() == 202
 
 
 @pytest.mark.usefixtures("at")

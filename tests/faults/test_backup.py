@@ -118,6 +118,48 @@ def test_the_loss_of_the_disk_under_load_loses_no_job_that_was_acknowledged(
         enqueue(server)
 
 
+def test_a_base_backup_that_was_taken_first_is_continued_by_the_log(
+    own: Server, repository: Repository, tmp_path: Path
+) -> None:
+    """The backup has the log up to its own end; receiving began after that."""
+    source = source_of(own)
+    base = base_of(own, repository)
+    with receiving(source, repository, synchronous=True) as warned:
+        kept = enqueue(own)
+    assert warned == []
+
+    found = asyncio.run(verifying.verify(repository, base, source.programs))
+    assert found.segments > 0
+    restored = restore_embedded(repository, base, tmp_path / "restored", step=say)
+    assert restored.missing is None
+    with embedded.start(tmp_path / "restored") as server:
+        assert kept in jobs_in(server)
+
+
+def test_log_that_no_base_backup_precedes_is_warned_of_and_said_to_be_missing(
+    own: Server, repository: Repository, tmp_path: Path
+) -> None:
+    """A restored server begins a timeline of its own, whose log no older base backup can use."""
+    with receiving(source_of(own), repository) as warned:
+        base = base_of(own, repository)
+    assert "ostinato backup run" in warned[0]
+    assert restore_embedded(repository, base, tmp_path / "second", step=say).missing is None
+
+    with embedded.start(tmp_path / "second") as second:
+        with receiving(source_of(second), repository) as warned:
+            enqueue(second)
+        assert "ostinato backup run" in warned[0]
+        again = restore_embedded(repository, repository.base(), tmp_path / "third", step=say)
+        assert "timeline 2" in str(again.missing)
+
+        newer = base_of(second, repository)
+        with receiving(source_of(second), repository) as warned:
+            enqueue(second)
+        assert warned == []
+    assert newer.timeline == 2
+    assert restore_embedded(repository, newer, tmp_path / "fourth", step=say).missing is None
+
+
 def test_a_restore_to_a_time_has_what_was_committed_until_then_and_no_more(
     own: Server, repository: Repository, tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """Cells that are what they are in the field: whole PostgreSQL clusters, one of which may die."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import psycopg
@@ -17,7 +18,7 @@ async def test_a_move_between_clusters_is_killed_and_repeated_and_each_dies_alon
 ) -> None:
     with copied(seed) as one, copied(seed) as two, copied(seed) as three:
         urls = {name: server.urls() for name, server in zip(NAMES, (one, two, three), strict=True)}
-        async with world_of(urls, tmp_path) as world:
+        async with AsyncExitStack() as after, world_of(urls, tmp_path) as world:
             await kill_and_repeat(world, at)
             kill_server(one)  # the home, and the cell that acme has left
             acme = world.cells.for_tenant("acme")
@@ -29,7 +30,8 @@ async def test_a_move_between_clusters_is_killed_and_repeated_and_each_dies_alon
             assert await world.cells.where("globex") == "one"
             # The administrators' connections of the test died with it.
             await world.admins["one"].close()
-            world.admins["one"] = await psycopg.AsyncConnection.connect(one.urls().admin, autocommit=True)
+            again = await psycopg.AsyncConnection.connect(one.urls().admin, autocommit=True)
+            world.admins["one"] = await after.enter_async_context(again)
 
 
 async def done(url: str, job: int) -> bool:

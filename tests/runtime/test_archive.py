@@ -1,7 +1,10 @@
 """Archive: what is past retention is in a file before it is dropped, whatever is killed in between."""
 
+import errno
 import gzip
 import json
+import os
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -69,6 +72,7 @@ async def test_nothing_is_dropped_before_it_is_archived_and_what_is_archived_is_
     left = await settled(engine)
     assert any("not archived" in (action.detail or "") for action in left)
     assert await one(engine, "select count(*) from ostinato_data.job") == 3
+    assert [name for name in await archive.waiting(engine.admin, DAYS) if name.startswith("job_")]
 
     made = await archive.run(engine.admin, shelf, DAYS)
     assert await archive.run(engine.admin, shelf, DAYS) == []  # repeated, it does nothing
@@ -79,12 +83,38 @@ async def test_nothing_is_dropped_before_it_is_archived_and_what_is_archived_is_
     assert read == lines(tmp_path / "archive", week)
     assert len(lines(tmp_path / "archive", week.replace("job", "outcome"))) == 3
 
+    assert await archive.waiting(engine.admin, DAYS) == []
     assert all("not archived" not in (action.detail or "") for action in await settled(engine))
     assert await one(engine, "select count(*) from ostinato_data.job") == 0
     assert {each.name for each in await archive.list_archived(engine.admin)} == {each.name for each in made}
     with pytest.raises(NotFound):
         async for _ in archive.read(engine.admin, "job_20200101"):
             pass
+
+
+async def test_a_place_that_takes_nothing_is_said_and_nothing_is_dropped(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "archive"
+    await archive.require(engine.admin, str(folder))
+    await done_long_ago(engine)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copyfileobj", full)
+        with pytest.raises(BackupFailed, match="No space left") as refused:
+            await archive.run(engine.admin, Shelf(str(folder)), DAYS)
+    assert "Nothing of it is dropped" in str(refused.value.hint)
+    assert list(folder.iterdir()) == []
+
+    (tmp_path / "file").touch()
+    with pytest.raises(BackupFailed, match="was not archived"):
+        await archive.run(engine.admin, Shelf(str(tmp_path / "file")), DAYS)
+    await settled(engine)
+    assert await one(engine, "select count(*) from ostinato_data.job") == 3
+    assert await archive.run(engine.admin, Shelf(str(folder)), DAYS) != []
 
 
 @pytest.mark.parametrize("at", ["written", "stored", "recorded"])

@@ -5,8 +5,10 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -343,6 +345,21 @@ async def test_where_a_tenant_is_may_change_while_it_is_asked(world: World) -> N
         return next(answers[name])
 
     assert await moves.where("acme", "two", ask) == "two"
+
+
+@pytest.mark.parametrize(("there", "found"), [("here", "two"), ("coming", "one")])
+async def test_who_was_loaded_is_found_there_although_the_old_cell_does_not_point_yet(there: str, found: str) -> None:
+    """A move that died after its load, and one that is before it."""
+    move_id, changed_at = uuid4(), datetime.now(UTC)
+    said = {
+        "one": cells.Place("closed", "two", move_id, changed_at),
+        "two": cells.Place(there, "one", move_id, changed_at),
+    }
+
+    async def ask(name: str) -> cells.Place | None:
+        return said[name]
+
+    assert await moves.where("acme", "one", ask) == found
 
 
 async def test_who_lives_elsewhere_is_found_while_home_is_away(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,12 @@ async def all_archived(conn: Connection) -> list[Archived]:
     return found
 
 
+async def waiting(conn: Connection, retention_days: int, audit_days: int | None = None) -> list[str]:
+    """Return the weeks that are past retention and not archived, by name: they are kept until they are."""
+    weeks = await call(conn, "due_for_archive", _read=True, retention_days=retention_days, audit_days=audit_days)
+    return [name for name, _, archived in weeks if archived is None]
+
+
 async def run(
     conn: Connection, shelf: Shelf, retention_days: int, audit_days: int | None = None, step: Step = lambda _name: None
 ) -> list[Archived]:
@@ -81,13 +87,13 @@ async def run(
         if archived is not None and archived == await _count(conn, table):
             continue
         by = sql.SQL(", ").join(sql.Identifier(key) for key in keys)
-        done.append(await _store(conn, shelf, name, _made("copy_week", table=table, keys=by), step))
+        done.append(await _stored(conn, shelf, name, _made("copy_week", table=table, keys=by), step))
         await _record(conn, "record_archive", done[-1])
         step("recorded")
     while late := await call(conn, "take_late"):
         for name, first, last in late:
             query = _made("copy_late", first=sql.Literal(first), last=sql.Literal(last))
-            done.append(await _store(conn, shelf, name, query, step))
+            done.append(await _stored(conn, shelf, name, query, step))
             await _record(conn, "finish_late", done[-1])
             step("recorded")
     return done
@@ -115,6 +121,18 @@ async def check(archived: Archived) -> None:
             f"{archived.file} in {archived.place} is damaged: its checksum is another",
             hint="Archive its week again, if it is there; else use a copy of the file.",
         )
+
+
+async def _stored(conn: Connection, shelf: Shelf, name: str, query: sql.Composed, step: Step) -> Archived:
+    try:
+        return await _store(conn, shelf, name, query, step)
+    except OSError as error:  # of the place, or of the folder for temporary files
+        raise BackupFailed(
+            f"{name} was not archived in {shelf.place}: {error}",
+            hint="Nothing of it is dropped meanwhile. Make room, or name another place (ostinato archive init PLACE);"
+            " then repeat it.",
+            name=name,
+        ) from error
 
 
 async def _store(conn: Connection, shelf: Shelf, name: str, query: sql.Composed, step: Step) -> Archived:

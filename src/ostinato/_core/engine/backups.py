@@ -27,6 +27,8 @@ class BackupLine:
     bytes: int
     verified_at: datetime | None
     """When it was verified; None: never, or it is no longer good."""
+    timeline: int | None = None
+    """Of the server's log when it was taken; None: not known."""
 
 
 async def record(conn: Connection, repository: str, base: Base, *, verified: bool) -> None:
@@ -39,6 +41,7 @@ async def record(conn: Connection, repository: str, base: Base, *, verified: boo
         taken_at=base.finished_at,
         bytes=base.bytes,
         verified=verified,
+        timeline=base.timeline,
     )
 
 

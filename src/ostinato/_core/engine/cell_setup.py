@@ -9,10 +9,22 @@ from typing import Any
 from psycopg import AsyncConnection, sql
 
 from ostinato._core.base.cellmap import STEP
-from ostinato._core.base.errors import Conflict
-from ostinato._core.engine import tenant_copy, tenant_tables
+from ostinato._core.base.errors import Conflict, SettingsError
+from ostinato._core.engine import cells, tenant_copy, tenant_tables
 
 Connection = AsyncConnection[Any]
+
+
+async def check_number(conn: Connection, name: str, number: int) -> None:
+    """Refuse a database that is another cell than the map says: its tenants would be looked for elsewhere."""
+    found = await cells.number(conn)
+    if found not in (None, number):
+        raise SettingsError(
+            f"the database of the cell {name} has the number {found}, and the map says {number}",
+            hint="The addresses of two cells are mixed up in cells.toml, or one stands there twice.",
+            cell=name,
+            number=number,
+        )
 
 
 async def number_ids(conn: Connection, number: int, schemas: Sequence[str]) -> int:
@@ -21,9 +33,16 @@ async def number_ids(conn: Connection, number: int, schemas: Sequence[str]) -> i
     rows = await (
         await conn.execute(tenant_tables.text("sequences"), {"schemas": tenant_tables.all_schemas(schemas)})
     ).fetchall()
+    others = {last % STEP for _, _, step, last, _ in rows if step == STEP} - {number}
+    if others:
+        raise Conflict(
+            f"this database is the cell with the number {others.pop()}, and was given {number}",
+            hint="Its address stands at another cell in cells.toml, or at two. A number is never changed.",
+            number=number,
+        )
     changed = 0
     for schema, name, step, last, least in rows:
-        if step == STEP and last % STEP == number:
+        if step == STEP:
             continue
         first = (max(last, least, 0) // STEP + 1) * STEP + number
         sequence = sql.Identifier(schema, name)

@@ -35,6 +35,12 @@ class PlaceLine(Place):
     tenant_id: str
 
 
+async def number(conn: Connection) -> int | None:
+    """Return the number of this cell; None: it has none."""
+    found: int | None = await call_value(conn, "show_cell_number", _read=True)
+    return found
+
+
 async def place(conn: Connection, tenant_id: str) -> Place | None:
     """Return where a tenant is; None: it lives here, or was never here."""
     found = await call_as(conn, class_row(Place), "show_place", _read=True, tenant_id=tenant_id)

@@ -180,6 +180,10 @@ async def where(tenant_id: str, home: str, ask: Callable[[str], Awaitable[cells.
     cell = home
     for _ in range(MOST_HOPS):
         found = await ask(cell)
+        if found is not None and found.state == "closed":  # a move that died after the load has not pointed yet
+            there = await ask(found.cell)
+            loaded = there is not None and (there.state, there.move_id) == ("here", found.move_id)
+            return found.cell if loaded else cell
         if found is None or found.state not in {*cells.GONE, "coming"}:
             return cell
         cell = found.cell

@@ -27,6 +27,7 @@ from ostinato._core.base.settings import Settings, load
 from ostinato._core.db.pool import connect
 from ostinato._core.engine import cells as engine
 from ostinato._core.engine import inspect, moves
+from ostinato._core.engine.cell_setup import check_number
 from ostinato._core.engine.ends import End
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
@@ -48,13 +49,18 @@ EVERYWHERE = "default"  # the tenant of who names none: each cell has its own
 class Cells:
     """A client for each cell, and where tenants live."""
 
-    def __init__(self, found: CellMap, *, max_size: int = 10, role: str = "client") -> None:
+    def __init__(
+        self, found: CellMap, *, max_size: int = 10, role: str = "client", known_seconds: float = KNOWN_SECONDS
+    ) -> None:
+        """`known_seconds` is how long home is not asked again where a tenant lives."""
         self.map = found
+        self._known_seconds = known_seconds
         self._clients = {
             name: Client(Database.configured(cell.settings), cell.settings, max_size=max_size, role=role)
             for name, cell in found.cells.items()
         }
         self._known: dict[str, tuple[str, float]] = {}
+        self._checked: set[str] = set()
         self._away_until = 0.0
         self._open = AsyncExitStack()
 
@@ -105,9 +111,18 @@ class Cells:
     def _others(self) -> list[str]:
         return [name for name in self._clients if name != self.map.home]
 
+    @asynccontextmanager
+    async def _asking(self, name: str) -> AsyncIterator[AsyncConnection[Any]]:
+        """Open a connection to a cell, of which the first checks that it is the one that the map means."""
+        async with self.client(name).connection() as conn:
+            if name not in self._checked:
+                await check_number(conn, name, self.map.cell(name).number)
+                self._checked.add(name)
+            yield conn
+
     async def _ask(self, tenant_id: str, name: str) -> engine.Place | None:
         try:
-            async with self.client(name).connection() as conn:
+            async with self._asking(name) as conn:
                 return await engine.place(conn, tenant_id)
         except DatabaseUnavailable:
             if name == self.map.home:
@@ -116,7 +131,7 @@ class Cells:
 
     async def _serves(self, tenant_id: str, name: str) -> bool:
         """Return whether a cell says by itself that it serves a tenant: it was placed there, or has work there."""
-        async with self.client(name).connection() as conn:
+        async with self._asking(name) as conn:
             found = await engine.place(conn, tenant_id)
             if found is not None:
                 return found.state in engine.SERVED
@@ -125,7 +140,7 @@ class Cells:
     def _keep(self, tenant_id: str, cell: str) -> str:
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
-        self._known[tenant_id] = (cell, time.monotonic() + KNOWN_SECONDS)
+        self._known[tenant_id] = (cell, time.monotonic() + self._known_seconds)
         return cell
 
     def forget(self, tenant_id: str) -> None:
@@ -256,6 +271,7 @@ async def status_of(cell: Cell, *, is_home: bool) -> CellStatus:
     database = Database.configured(cell.settings)
     try:
         async with await connect(database.url, role="cells", pooled=database.pooled) as conn:
+            await check_number(conn, cell.name, cell.number)
             queues = await inspect.list_queues(conn)
             stats = await inspect.stats(conn)
             places = await engine.list_places(conn)

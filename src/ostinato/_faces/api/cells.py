@@ -12,6 +12,7 @@ nobody can tell whether it is good, and the answer is that of the cell that is a
 
 Each cell has an application of its own (`server.build`) with its own connections, sessions and caches, so nothing of
 one cell is seen, or waits, in another. While a tenant moves its cell answers 503 with Retry-After: nothing was done.
+The next request of that key asks the other cells first: both know it from the load on until its rows are removed.
 """
 
 import base64
@@ -19,7 +20,8 @@ import binascii
 import dataclasses
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from http import HTTPStatus
 from urllib.parse import parse_qsl
 
 from fastapi import FastAPI, Request
@@ -30,7 +32,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ostinato._core.base.cellmap import STEP, CellMap
 from ostinato._core.base.errors import OstinatoError
-from ostinato._core.engine import clock
+from ostinato._core.engine import clock, keys
 from ostinato._core.runtime.cells import Cells, first_to
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
@@ -44,6 +46,8 @@ PREFIX = "/cells/"
 SIGN_IN = "/console/sign-in"
 READY = "/health/ready"
 PLACE_CONNECTIONS = 2
+PLACE_SECONDS = 2.0
+"""How long a request may still go to the cell that its tenant has left."""
 LARGEST_FORM = 65_536
 MOST_FIELDS = 500
 
@@ -54,7 +58,7 @@ class CellsApi:
     def __init__(self, found: CellMap, apps: Sequence[App], *, watches: bool = False) -> None:
         self._home = found.home
         self._numbers = {cell.number: name for name, cell in found.cells.items()}
-        self.cells = Cells(found, max_size=PLACE_CONNECTIONS, role="cells")
+        self.cells = Cells(found, max_size=PLACE_CONNECTIONS, role="cells", known_seconds=PLACE_SECONDS)
         self.parts: dict[str, Parts] = {}
         self.apps: dict[str, FastAPI] = {}
         for name, cell in found.cells.items():
@@ -62,6 +66,8 @@ class CellsApi:
             self.parts[name] = Parts(Database.configured(own), own, apps=apps, watches=watches, cells=found, cell=name)
             self.apps[name] = build(self.parts[name])
         self._knew: Bounded[str, str] = Bounded(MOST_KNOWN)
+        self._left: Bounded[str, str] = Bounded(MOST_KNOWN)
+        """By key, the cell that could not serve it the last time."""
         self._above = found.cells[found.home].settings.api_path_prefix
 
     @asynccontextmanager
@@ -92,14 +98,15 @@ class CellsApi:
             name = await self._signing_in(_key_of(body), scope, named or self._home)
         else:
             name = named or await self._cell_of(rest, scope)
+        if not named:
+            send = self._noting(send, scope, name)
         await self.apps[name]({**scope, "path": rest or "/"}, receive, send)
 
     async def _cell_of(self, path: str, scope: Scope) -> str:
         if path == READY:
             return (await first_to(self._beginning_with(self._home), self._answers))[0] or self._home
-        given = [value.decode("latin-1") for key, value in scope["headers"] if key == b"authorization"]
         try:
-            text = bearer(given)
+            text = bearer(_authorization(scope))
             return await (self._knowing if text.startswith(KEY_PREFIX) else self._named_in)(text, scope)
         except OstinatoError:  # home answers: without a key, with a wrong one, or that a cell cannot be asked
             return self._home
@@ -116,18 +123,35 @@ class CellsApi:
         number = text.removeprefix(KEY_PREFIX).partition("_")[0]
         maker = self._numbers.get(int(number) % STEP, self._home) if number.isdigit() else self._home
         first = self._knew.get(number, maker)
+        left = self._left.pop(number, None)
         request = Request(scope)
 
         async def knows(name: str) -> bool:
             authenticator: Authenticator = self.apps[name].state.authenticate
             return await authenticator.knows(text, request)
 
-        found, away = await first_to(self._beginning_with(first), knows)
+        found, away = None, list[str]()
+        if left is not None:
+            found, away = await first_to([name for name in self._beginning_with(first) if name != left], knows)
+        if found is None:
+            found, away = await first_to(self._beginning_with(first), knows)
         if found is None:
             return away[0] if away else otherwise or maker
         if found != first:
             self._knew.keep(number, found)
         return found
+
+    def _noting(self, send: Send, scope: Scope, name: str) -> Send:
+        """Remember of a key that its cell could not serve it: its tenant may live in another one by now."""
+
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == HTTPStatus.SERVICE_UNAVAILABLE:
+                with suppress(OstinatoError):
+                    if (key := keys.TEXT.fullmatch(bearer(_authorization(scope)))) is not None:
+                        self._left.keep(key[1], name)
+            await send(message)
+
+        return noting
 
     def _beginning_with(self, first: str) -> list[str]:
         return sorted(self.apps, key=lambda name: name != first)
@@ -147,6 +171,10 @@ class CellsApi:
         except (IndexError, KeyError, TypeError, ValueError, binascii.Error):
             return otherwise
         return await self.cells.where(tenant) if isinstance(tenant, str) and tenant else otherwise
+
+
+def _authorization(scope: Scope) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == b"authorization"]
 
 
 def _split(path: str) -> tuple[str, str]:

@@ -188,6 +188,10 @@ class Repository:
         """Return the log that was received from the start of a base backup on."""
         there = {path.name.removesuffix(PARTIAL): path for path in self._segments(base.timeline)}
         number = self.number_of(base.start_lsn)
+        # What was logged while it was taken is in the backup itself: receiving may have begun after it.
+        own = self.files(base) / "pg_wal"
+        while (name := self.segment_name(base.timeline, number)) not in there and (own / name).exists():
+            number += 1
         found: list[Path] = []
         while path := there.get(self.segment_name(base.timeline, number)):
             found.append(path)
@@ -195,6 +199,12 @@ class Repository:
         missing = self.segment_name(base.timeline, number)
         gap = missing if any(name > missing for name in there) else None
         return Log(tuple(found), gap)
+
+    def log_without_base(self) -> int | None:
+        """Return the newest timeline if its log was received and no base backup is of it: that log restores nothing."""
+        received = [int(path.name, 16) for path in (self.folder / "log").iterdir() if any(path.iterdir())]
+        newest = max(received, default=0)
+        return newest if newest > max((base.timeline for base in self.bases()), default=newest) else None
 
     def prunable_log(self, kept: list[Base]) -> list[Path]:
         """Segments that no base backup that is kept needs; all timelines without one included."""

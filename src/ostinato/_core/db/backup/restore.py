@@ -48,6 +48,8 @@ class Restored:
     """False: the server was not started; it recovers when its owner starts it."""
     last_commit: str | None = None
     """The time of the last commit that is in it, as the server wrote it; None: none after the base backup."""
+    missing: str | None = None
+    """What was received and is not in it, as a sentence; None: all of it is."""
 
 
 def restore_embedded(
@@ -87,7 +89,14 @@ def restore_embedded(
     sync(folder)
     shutil.rmtree(making, ignore_errors=True)
     found = LAST_COMMIT.search(said)
-    return Restored(folder, base, len(log.segments), recovered=True, last_commit=found[1] if found else None)
+    return Restored(
+        folder,
+        base,
+        len(log.segments),
+        recovered=True,
+        last_commit=found[1] if found else None,
+        missing=_missing(repository, base, log),
+    )
 
 
 def restore_folder(repository: Repository, base: Base, pgdata: Path, to: datetime | None = None) -> Restored:
@@ -99,7 +108,7 @@ def restore_folder(repository: Repository, base: Base, pgdata: Path, to: datetim
             folder=str(pgdata),
         )
     log = lay_out(repository, base, pgdata, to)
-    return Restored(pgdata, base, len(log.segments), recovered=False)
+    return Restored(pgdata, base, len(log.segments), recovered=False, missing=_missing(repository, base, log))
 
 
 def lay_out(repository: Repository, base: Base, pgdata: Path, to: datetime | None) -> Log:
@@ -121,6 +130,19 @@ def lay_out(repository: Repository, base: Base, pgdata: Path, to: datetime | Non
     set_own(pgdata, wanted)
     (pgdata / "recovery.signal").touch(mode=0o600)
     return log
+
+
+def _missing(repository: Repository, base: Base, log: Log) -> str | None:
+    """Say what the repository has and this restore cannot use."""
+    newest = repository.log_without_base()
+    if newest is not None:
+        return (
+            f"The log of timeline {newest} is not in it: the server began that after a restore or a failover, and no"
+            " base backup was taken since."
+        )
+    if log.gap is not None:
+        return f"The log after {base.label} has a gap: {log.gap} is missing, and what follows it is not in it."
+    return None
 
 
 def settle(pgdata: Path) -> None:

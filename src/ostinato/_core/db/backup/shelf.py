@@ -35,12 +35,16 @@ class Shelf:
     def _copy(self, path: Path, name: str) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._folder / f".{name}.new"
-        with path.open("rb") as source, fresh.open("wb") as to:
-            fresh.chmod(0o600)
-            shutil.copyfileobj(source, to, CHUNK)
-            to.flush()
-            os.fsync(to.fileno())
-        fresh.replace(self._folder / name)
+        try:
+            with path.open("rb") as source, fresh.open("wb") as to:
+                fresh.chmod(0o600)
+                shutil.copyfileobj(source, to, CHUNK)
+                to.flush()
+                os.fsync(to.fileno())
+            fresh.replace(self._folder / name)
+        except OSError:
+            fresh.unlink(missing_ok=True)  # a full disk stays no fuller for it
+            raise
         folder = os.open(self._folder, os.O_RDONLY)
         try:
             os.fsync(folder)

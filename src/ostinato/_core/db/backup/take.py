@@ -90,9 +90,12 @@ async def receive(
     async with await server.connect(source.url) as conn:
         found = await server.identity(conn)
         repository.check_server(found.system)
-        if await server.ensure_slot(conn, name) and repository.log_folder(found.timeline_number).exists():
-            warn("The server no longer had all of the log. Take a base backup now: ostinato backup run")
+        begun = await server.ensure_slot(conn, name)
         folder = repository.log_folder(found.timeline_number)
+        if begun and folder.exists():
+            warn("The server no longer had all of the log. Take a base backup now: ostinato backup run")
+        elif all(base.timeline != found.timeline_number for base in repository.bases()):
+            warn("No base backup precedes this log yet, and alone it restores nothing: ostinato backup run")
         folder.mkdir(mode=0o700, exist_ok=True)
         process = await source.start(
             "pg_receivewal",

@@ -260,8 +260,11 @@ def _show_restored(cli: Cli, done: Restored, seconds: float) -> None:
         "segments": done.segments,
         "recovered": done.recovered,
         "last_commit": done.last_commit,
+        "missing": done.missing,
         "seconds": round(seconds, 3),
     }
+    if done.missing is not None:
+        cli.out.warn(done.missing)
     if not done.recovered:
         owner = "Give it to the server's user (chown -R postgres:), and start the server: it replays the log, and is"
         cli.out.show(document, Text(f"Laid out in {done.folder} in {seconds:.1f} s."))

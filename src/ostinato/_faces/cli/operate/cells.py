@@ -6,7 +6,7 @@ from typing import Annotated
 from rich.text import Text
 
 from ostinato._core.base.cellmap import read_cells
-from ostinato._core.base.errors import Conflict
+from ostinato._core.base.errors import Conflict, DatabaseUnavailable
 from ostinato._core.engine import cell_setup, moves
 from ostinato._core.engine import cells as engine
 from ostinato._core.runtime.cells import CellStatus, status_of
@@ -53,11 +53,16 @@ def where(cli: Cli, tenant: Tenant) -> None:
     async def work() -> tuple[str, dict[str, engine.Place | None]]:
         found = read_cells(cli.settings)
         async with sides(found) as side:
-            said = {name: await engine.place((await side(name)).conn, tenant) for name in found.cells}
 
             async def ask(name: str) -> engine.Place | None:
-                return said[name]
+                return await engine.place((await side(name)).conn, tenant)
 
+            said = {}
+            for name in found.cells:
+                try:
+                    said[name] = await ask(name)
+                except DatabaseUnavailable as error:  # of whoever lives there, the answer below is that
+                    cli.out.warn(f"{name} is away: {error.message}")
             return await moves.where(tenant, found.home, ask), said
 
     cell, said = attach.run(work())

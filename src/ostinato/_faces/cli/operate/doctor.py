@@ -20,7 +20,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate, pool
 from ostinato._core.db.roles import login
 from ostinato._core.db.sqlfile import statement
-from ostinato._core.engine import backups, clock, inspect, machines
+from ostinato._core.engine import archive, backups, clock, inspect, machines
 from ostinato._core.engine.workers import CONTRACT
 from ostinato._core.runtime.brokers.broker import away, place
 from ostinato._core.runtime.brokers.kinds import ADDRESSES
@@ -233,7 +233,13 @@ async def _engine(conn: Connection, settings: Settings) -> AsyncIterator[Finding
     yield checks.kinds(await _ask(conn, "unrun_kinds"))
     oldest = await _ask(conn, "oldest_transaction")
     yield checks.transactions(oldest[0] if oldest else None, stats.xmin_age)
-    yield backup_checks.backups(await backups.list_backups(conn), await clock.now(conn))
+    lines = await _ask(conn, "timeline")
+    timeline = lines[0]["timeline"] if lines else None
+    yield backup_checks.backups(await backups.list_backups(conn), await clock.now(conn), timeline)
+    if (shelf := await archive.rule(conn)) is not None:
+        grace = backup_checks.ARCHIVE_GRACE_DAYS  # a week that is due since today waits for tonight
+        days, audit_days = settings.retention_days + grace, settings.audit_retention_days + grace
+        yield backup_checks.archived(shelf, await archive.waiting(conn, days, audit_days))
 
 
 async def _ask(conn: Connection, name: str) -> list[dict[str, Any]]:

@@ -9,9 +9,9 @@ from typing import Annotated
 from rich.text import Text
 
 from ostinato._core.base.cellmap import Cell, CellMap, read_cells
-from ostinato._core.base.errors import Conflict
+from ostinato._core.base.errors import Conflict, DatabaseUnavailable
 from ostinato._core.db.backup import server
-from ostinato._core.engine import cells, moves
+from ostinato._core.engine import cell_setup, cells, moves
 from ostinato._core.engine.moves import Move, Moved, Side
 from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli
@@ -86,7 +86,10 @@ def move(
 async def where_to_move(found: CellMap, tenant: str, open_side: "Opener", to: str) -> Side:
     """Return the cell that a tenant leaves: also when it has arrived already, and the rest is to be done."""
     for name in found.cells:
-        place = await cells.place((await open_side(name)).conn, tenant)
+        try:
+            place = await cells.place((await open_side(name)).conn, tenant)
+        except DatabaseUnavailable:  # of whoever lives there, home says so below
+            continue
         if place is not None and place.state in ("draining", "closed", "leaving"):
             if place.cell != to:
                 raise Conflict(
@@ -113,8 +116,10 @@ class Opener:
 
     async def __call__(self, name: str) -> Side:
         if name not in self._open:
-            conn = await server.connect(url_of(self._found.cell(name)))
-            self._open[name] = Side(name, await self._stack.enter_async_context(conn))
+            cell = self._found.cell(name)
+            conn = await self._stack.enter_async_context(await server.connect(url_of(cell)))
+            await cell_setup.check_number(conn, name, cell.number)
+            self._open[name] = Side(name, conn)
         return self._open[name]
 
 

@@ -59,6 +59,13 @@ begin
 end
 $$;
 
+-- Returns the number of this cell: its ids end so (`ostinato cells init`); null: it has none.
+create function ostinato.show_cell_number() returns integer language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select (s.seqstart % s.seqincrement)::integer from pg_sequence s
+    where s.seqrelid = 'ostinato_data.job_id_seq'::regclass and s.seqincrement > 1
+$$;
+
 -- Returns where a tenant is, as far as this cell knows; no row: it lives here, or was never here.
 create function ostinato.show_place(tenant_id text)
 returns table (state text, cell text, move_id uuid, changed_at timestamptz) language sql stable

@@ -5,6 +5,8 @@ create table ostinato_data.backup (
     repository  text        not null,
     taken_at    timestamptz not null,
     bytes       bigint      not null,
+    -- Of the server's log: a restore or a failover begins another, whose log continues no backup of this one.
+    timeline    integer,
     verified_at timestamptz
 );
 select ostinato_data.protect('backup');

@@ -13,6 +13,11 @@ select current_setting('server_version_num')::integer as version_num,
        pg_catalog.pg_backend_pid() as backend_pid,
        extract(epoch from clock_timestamp())::double precision as clock;
 
+-- name: timeline
+-- The timeline of the log: a restore or a failover begins another.
+select ('x' || substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::integer as timeline
+where not pg_catalog.pg_is_in_recovery();
+
 -- name: roles
 -- The four roles and the one that workers connect as, with what they may not be.
 select rolname::text as name, rolsuper as superuser, rolbypassrls as bypasses_rls
