@@ -406,6 +406,17 @@ def test_a_template_uses_what_it_declares() -> None:
             texts.check_declared(body, None, [{"name": name} for name in names])
 
 
+@pytest.mark.parametrize("place", ["{{Nom}}", "{{prénom}}", "{{1}}", "{{ first name }}", "{{}}"])
+def test_what_only_looks_like_a_variable_is_refused(place: str) -> None:
+    """Nothing would be put in its place: every customer would read "Bonjour {{prénom}}"."""
+    for parts in ((f"Bonjour {place}", None, None), ("Bonjour", place, None), ("Bonjour", None, f"<p>{place}</p>")):
+        with pytest.raises(TemplateRefused) as refused:
+            texts.check_declared(parts[0], parts[1], [], markup=parts[2])
+
+        assert refused.value.values["odd"] == [place]
+    texts.check_declared("Un { seul } et { {a} }", None, [], markup="<style>@media print{p{color:red}}</style>")
+
+
 DOCUMENT = replace(
     TEMPLATE,
     body="Bonjour {{name}}, {{amount}}",
