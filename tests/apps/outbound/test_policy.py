@@ -406,6 +406,20 @@ def test_a_template_uses_what_it_declares() -> None:
             texts.check_declared(body, None, [{"name": name} for name in names])
 
 
+def test_a_refused_address_names_its_field_and_what_to_write() -> None:
+    for channel, raw, field in (
+        (Channel.EMAIL, "zoé@exemple.fr", "replyTo"),
+        (Channel.EMAIL, "zoe@société.fr", "address"),
+        (Channel.SMS, "01 23 45 67 89", "address"),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            normalised(channel, raw, field=field)
+
+        assert (refused.value.values, refused.value.message.partition(" ")[0]) == ({"field": field}, field)
+        assert raw not in refused.value.message
+        assert ("accents" in (refused.value.hint or "")) == (channel is Channel.EMAIL)
+
+
 @pytest.mark.parametrize("place", ["{{Nom}}", "{{prénom}}", "{{1}}", "{{ first name }}", "{{}}"])
 def test_what_only_looks_like_a_variable_is_refused(place: str) -> None:
     """Nothing would be put in its place: every customer would read "Bonjour {{prénom}}"."""
