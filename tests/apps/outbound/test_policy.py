@@ -247,8 +247,11 @@ def test_a_pair_without_a_token_waits_for_the_next() -> None:
     ("text", "wish"),
     [
         *((word, Asked.STOP) for word in ("STOP", "stop", " Stop ! ", "Arrêt", "arrêter", "STOP.")),
-        *((word, Asked.STOP) for word in ("Désabonner", "désinscription", "unsubscribe", "OptOut")),
-        *((word, Asked.STOP) for word in ("stop svp merci", "END", "quit", "Cancel", "revoke")),
+        *(
+            (word, Asked.STOP)
+            for word in ("Désabonner", "désabonnez-moi", "Arrêtez !", "désinscription", "unsubscribe")
+        ),
+        *((word, Asked.STOP) for word in ("stop svp merci", "END", "quit", "Cancel", "revoke", "OptOut")),
         *((word, Asked.STOP_ALL) for word in ("STOPALL", "stop tout", "Stop, tout !")),
         *((word, Asked.START) for word in ("start", "UNSTOP", "Oui")),
         *((word, Asked.HELP) for word in ("aide", "HELP", "info")),
