@@ -133,6 +133,16 @@ def test_a_name_or_a_subject_adds_no_header(end: str) -> None:
         assert not [line for line in lines if line.startswith(b"Bcc")]
 
 
+async def test_a_mail_that_is_no_marketing_has_no_way_out_of_a_list(world: World) -> None:
+    """A button of the mail reader that ends what a person must be told would do harm."""
+    await world.consent(TO, channel="EMAIL")
+    await world.message(TO, channel="EMAIL")
+    await world.work()
+
+    assert parsed(world)["Subject"] == "Bonjour Camille"
+    assert not [name for name in parsed(world) if name.startswith("List-")]
+
+
 async def test_who_writes_to_the_address_of_the_header_gets_no_more(world: World) -> None:
     await offered(world)
     (to,) = re.findall(r"mailto:([^?]+)", str(parsed(world)["List-Unsubscribe"]))

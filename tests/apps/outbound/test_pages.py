@@ -63,6 +63,18 @@ async def test_a_mail_in_doubt_is_sent_again_when_a_person_says_so(world: World)
     assert (await world.show(made))["status"] in {"SENT", "DELIVERED"}
 
 
+async def test_what_is_known_to_have_failed_is_confirmed_by_nobody(world: World) -> None:
+    await world.consent("reject-511@example.test", channel="EMAIL")
+    made = await world.message("reject-511@example.test", channel="EMAIL")
+    await world.work()
+
+    async with visitor(world, "ops") as ops:
+        refused = await ops.send("/apps/outbound/do/confirm-sent", id=made["id"])
+
+    assert refused.status_code == 409
+    assert (await world.show(made))["status"] == "FAILED"
+
+
 async def test_a_held_sender_is_released_from_the_inbox(world: World) -> None:
     await world.rows(
         "update outbound.sender set held_until = ostinato.now() + interval '1 day', hold_reason = 'LOCKED',"

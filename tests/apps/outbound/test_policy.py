@@ -145,6 +145,14 @@ def test_delays_are_moved_by_a_tenth_and_a_longer_retry_after_wins() -> None:
     assert asked_for == rules.Retry(500)
 
 
+def test_a_hold_lasts_as_long_as_the_provider_asks_for() -> None:
+    refused = Ruling(Kind.HOLD, "rate_limit", hold_seconds=900)
+
+    held = [rules.judge(refused, rules.Budget(0), Random(1), retry_after=each) for each in (None, 60.0, 5000.0)]
+
+    assert held == [rules.Hold(900), rules.Hold(900), rules.Hold(5000)]
+
+
 def test_some_codes_are_tried_less_often() -> None:
     twice = ruling_of("whatsapp", "131000")
 

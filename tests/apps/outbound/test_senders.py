@@ -96,6 +96,19 @@ async def test_an_administrator_says_whose_it_is_and_takes_it_away_again(world: 
     await world.call("DELETE", "/grants", status=404, params={"channel": channel, "key": key}, roles=("installation",))
 
 
+async def test_what_is_said_of_an_address_counts_more_than_what_is_said_of_its_domain(world: World) -> None:
+    await world.rows(
+        "insert into outbound.ownership (provider, key, tenant_id, proof, account, proven_by) values"
+        " ('smtp', 'beta.test', 'beta', 'DNS', false, 'tests'), ('smtp', 'a@beta.test', 'beta', 'GRANT', true, 'tests')"
+    )
+
+    granted = await put(world, "a@beta.test", channel="EMAIL")
+    proven = await put(world, "b@beta.test", channel="EMAIL")
+
+    assert (granted["proof"], granted["usable"]) == ("GRANT", True)
+    assert (proven["proof"], proven["usable"]) == ("DNS", False), "a record lends no account"
+
+
 async def test_a_sender_that_was_taken_away_sends_nothing_that_waits(world: World) -> None:
     sender = await put(world)
     grant = {"tenantId": "beta", "channel": "WHATSAPP", "key": OTHERS}
