@@ -277,6 +277,15 @@ MUTANTS = [
         slow=True,
     ),
     Mutant(
+        rule="`M3C-lock-5`",
+        breaks="a run whose lock is lost goes on",
+        file="apps/enrichment/lock.py",
+        old="        if self.lost:\n",
+        new="        if False:\n",
+        tests=("test_crashes.py::test_a_run_whose_lock_is_lost_calls_nobody_any_more",),
+        slow=True,
+    ),
+    Mutant(
         rule="`M3C-retry-1`",
         breaks="the second pause is a second",
         file=SETTINGS,
@@ -377,6 +386,15 @@ MUTANTS = [
         old="    if v_source.paused_until > coalesce(v_until, v_now) then\n",
         new="    if false then\n",
         tests=("test_sources.py::test_an_answer_that_was_under_way_does_not_lift_a_pause",),
+        slow=True,
+    ),
+    Mutant(
+        rule="`M3C-retry-9`",
+        breaks="failures are counted for ever",
+        file=f"{SQL}/functions/sources.sql",
+        old="failures = case when failed then s.failures + 1 else 0 end",
+        new="failures = case when failed then s.failures + 1 else s.failures end",
+        tests=("test_sources.py::test_an_answer_in_between_begins_the_count_of_failures_anew",),
         slow=True,
     ),
     Mutant(
@@ -842,6 +860,15 @@ MUTANTS = [
         old='event, number = "take_over", company["attempt"] + ',
         new='event, number = "take_over", company["attempt"] + 0 * ',
         tests=("test_crashes.py::test_a_crash_during_each_call_costs_that_call_only",),
+        slow=True,
+    ),
+    Mutant(
+        rule="`M3C-gap-2`",
+        breaks="a run that slept emits that it started again",
+        file=SERVICE,
+        old='    if not company["asleep"]:\n        await emit(conn, STARTED',
+        new="    if company:\n        await emit(conn, STARTED",
+        tests=("test_pauses.py::test_a_pause_that_begins_during_a_run_is_slept_through_with_the_lock",),
         slow=True,
     ),
     Mutant(

@@ -135,7 +135,8 @@ async def message(conn: Connection, look: Look) -> Sequence[Block]:
         N_("person"): Link(row["subject_id"], "consents", {"subject": row["subject_id"], "tenant": tenant}),
         N_("dossier"): row["dossier_id"],
         N_("template"): row["template_code"],
-        N_("waits for"): row["waits_for"],
+        N_("waits for"): _waits(row),
+        N_("not before"): row["next_retry_at"],
         N_("error"): row["error_code"],
         N_("trail"): Link(trail, "/trail", {"q": trail}) if trail else None,
         N_("job"): Link(str(row["job_id"]), f"/jobs/{row['job_id']}") if row["job_id"] else None,
@@ -237,8 +238,13 @@ def _tenant(look: Look) -> str:
 def _listed(row: Row) -> list[Any]:
     link = Link(row["created_at"], "message", {"id": str(row["id"]), "tenant": row["tenant_id"]})
     state = State(row["status"], TONES.get(row["status"], "info"))
-    rest = (row["template_code"], state, row["waits_for"], row["error_code"], row["dossier_id"])
+    rest = (row["template_code"], state, _waits(row), row["error_code"], row["dossier_id"])
     return [link, row["channel"], row["to_address"], *rest]
+
+
+def _waits(row: Row) -> State | None:
+    """Say what a message waits for; null: nothing, or a worker."""
+    return State(row["waits_for"], "soft") if row["waits_for"] else None
 
 
 def _proof(row: Row) -> list[Any]:
