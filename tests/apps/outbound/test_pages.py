@@ -109,6 +109,21 @@ async def test_what_a_message_waits_for_is_said_in_the_readers_language_and_unti
     assert re.search(r"pas avant\s+11\sjuin\s2026\s06:00:00", pages[2])
 
 
+async def test_why_a_message_was_cancelled_is_said_in_the_readers_language(world: World) -> None:
+    await set_clock(world.engine, NOON + timedelta(hours=10))
+    await world.consent()
+    made = await world.message()
+    await world.consent(status="REVOKED")
+
+    async with visitor(world, "ops") as ops:
+        english = await ops.text("/apps/outbound/messages")
+        ops.http.headers["accept-language"] = "fr"
+        pages = [await ops.text(f"/apps/outbound{path}") for path in ("/messages", f"/message?id={made['id']}")]
+
+    assert "CONSENT_REVOKED" in english
+    assert ["accord retir\u00e9" in page for page in pages] == [True] * 2
+
+
 async def test_messages_consents_templates_and_senders_have_pages_for_those_who_may_read_them(world: World) -> None:
     await world.consent()
     made = await world.message()

@@ -735,7 +735,8 @@ select substr(name, 10) as name, label, value from outbound.observe();
 
 -- name: page_messages
 -- A page of messages for people, newest first, of whoever looks.
-select tenant_id, id, created_at, channel, purpose, to_address, template_code, status, waits_for, error_code, dossier_id
+select tenant_id, id, created_at, channel, purpose, to_address, template_code, status, waits_for, error_code,
+    cancel_reason, dossier_id
 from outbound.message
 where (%(tenant_id)s::text is null or tenant_id = %(tenant_id)s) and (%(status)s::text is null or status = %(status)s)
     and (%(dossier_id)s::text is null or dossier_id = %(dossier_id)s)
