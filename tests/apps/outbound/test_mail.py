@@ -95,7 +95,7 @@ def written(content: Content) -> list[bytes]:
 
 def letter(**more: Any) -> Content:  # noqa: ANN401 - what a mail is made of
     sender = Sender(1, Channel.EMAIL, "smtp", "acme@example.test", more.pop("display", "Atlas"))
-    given = {"to": TO, "sender": sender, "text": "Bonjour", "subject": "Bonjour"} | more
+    given: dict[str, Any] = {"to": TO, "sender": sender, "text": "Bonjour", "subject": "Bonjour"} | more
     return Content(UUID(int=7), "acme", 1, **given)
 
 

@@ -25,8 +25,8 @@ security definer set search_path = outbound, pg_catalog, pg_temp as $$
     where c.id = $1 and c.processed_at is null
 $$;
 
--- Which tenants a provider speaks of, by the keys of senders, each his who `hears` it, and by the ids of consents, which
--- are random. With `only_tenant`, whose account signed it, no other. What is nobody's has no row.
+-- Which tenants a provider speaks of, by the keys of senders, each his who `hears` it, and by the ids of consents,
+-- which are random. With `only_tenant`, whose account signed it, no other. What is nobody's has no row.
 create function outbound.tenants_told_of(provider text, keys text[], consents uuid[], only_tenant text)
 returns table (key text, consent_id uuid, tenant_id text)
 language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
