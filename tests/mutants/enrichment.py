@@ -259,6 +259,15 @@ MUTANTS = [
         slow=True,
     ),
     Mutant(
+        rule="`M3C-lock-4`",
+        breaks="who joins a run does not wait for it",
+        file=f"{SQL}/functions/asking.sql",
+        old="    if decision = 'attached' then\n        perform",
+        new="    if decision = 'none' then\n        perform",
+        tests=("test_crashes.py::test_who_waited_for_a_job_that_died_is_told_by_the_next_one",),
+        slow=True,
+    ),
+    Mutant(
         rule="`M3C-lock-5`",
         breaks="who takes over is the same attempt",
         file=SERVICE,
@@ -467,6 +476,15 @@ MUTANTS = [
         old="cardinality(v_recent) >= 5",
         new="cardinality(v_recent) >= 6",
         tests=("test_sources.py::test_five_may_log_in_within_thirty_seconds",),
+        slow=True,
+    ),
+    Mutant(
+        rule="`M3C-retry-10`",
+        breaks="a token is used until it is refused",
+        file=f"{SQL}/functions/sources.sql",
+        old="and v_source.token_until > v_now and",
+        new="and",
+        tests=("test_sources.py::test_a_token_that_has_ended_is_got_anew_before_it_is_refused",),
         slow=True,
     ),
     Mutant(

@@ -1306,8 +1306,8 @@ MUTANTS = [
         rule="STOP, opt-outs, unsubscribe",
         breaks="ARRÊT is none",
         file=f"{CONSENT}/words.py",
-        old="if not unicodedata.combining(each)",
-        new="if each",
+        old='unicodedata.normalize("NFKD", text)',
+        new='unicodedata.normalize("NFKC", text)',
         tests=("test_policy.py::test_stop_and_its_kin",),
     ),
     Mutant(
