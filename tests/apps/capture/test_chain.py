@@ -29,16 +29,18 @@ def test_times_are_utc_to_the_millisecond() -> None:
     assert moment(datetime(2026, 4, 3, 10, tzinfo=UTC)) == "2026-04-03T10:00:00.000Z"
 
 
-def chain(count: int = 5) -> list[Entry]:
+def entry(seq: int, prev: str, capture_id: str) -> Entry:
+    """Make an entry of which everything fits together."""
+    at = datetime(2026, 4, 3, 10, 0, seq, 123_000, tzinfo=UTC)
+    payload = {"capture_id": capture_id, "tenant_id": "acme"}
+    text = canonical_entry(chain_of("ana"), "SAID", moment(at), payload, prev, seq)
+    return Entry("acme", "ana", chain_of("ana"), seq, prev, sha256(text.encode()), at, "SAID", payload, text)
+
+
+def chain(*numbers: int) -> list[Entry]:
     made: list[Entry] = []
-    prev = GENESIS
-    for seq in range(1, count + 1):
-        at = datetime(2026, 4, 3, 10, 0, seq, 123_000, tzinfo=UTC)
-        payload = {"capture_id": f"c{seq}", "tenant_id": "acme"}
-        text = canonical_entry(chain_of("ana"), "SAID", moment(at), payload, prev, seq)
-        digest = sha256(text.encode())
-        made.append(Entry("acme", "ana", chain_of("ana"), seq, prev, digest, at, "SAID", payload, text))
-        prev = digest
+    for seq in numbers or range(1, 6):
+        made.append(entry(seq, made[-1].entry_hash if made else GENESIS, f"c{seq}"))
     return made
 
 
@@ -74,6 +76,16 @@ def test_an_entry_that_was_changed_is_named(seq: int, change: dict[str, object])
     entries = chain()
     entries[seq - 1] = replace(entries[seq - 1], **change)  # type: ignore[arg-type]
     assert broken_at(entries) == seq
+
+
+def test_an_entry_that_was_written_anew_with_its_hash_is_told_by_the_next_one() -> None:
+    entries = chain()
+    entries[2] = entry(3, entries[1].entry_hash, "another")
+    assert broken_at(entries) == 4
+
+
+def test_a_number_that_was_left_out_is_named_although_all_entries_follow() -> None:
+    assert broken_at(chain(1, 2, 4, 5)) == 3
 
 
 def test_an_entry_that_is_gone_is_named() -> None:

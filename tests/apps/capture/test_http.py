@@ -109,6 +109,7 @@ BAD_FIELDS: list[tuple[str, object]] = [
     ("dek_wrapped_b64", "ZGVr d3Jh"),
     ("kek_id", ""),
     ("kek_id", "kek\u0007"),
+    ("kek_id", "kek-\u202e2026"),
     ("mime_type", "image/PNG"),
     ("mime_type", "image/png; charset=x"),
     ("mime_type", "image"),

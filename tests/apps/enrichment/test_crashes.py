@@ -253,6 +253,16 @@ async def test_a_lock_that_is_taken_away_lets_the_run_begin_again(place: Place) 
     assert len(place.calls("/search")) == 1
 
 
+def test_a_run_whose_lock_is_lost_calls_nobody_any_more() -> None:
+    lock = Lock(leases.Lease("company_enrichment:999000003", LOCK_TENANT, 7, 1, None, "time"))
+    lock.check()
+
+    lock.lost = True
+
+    with pytest.raises(LeaseLost):
+        lock.check()
+
+
 async def test_who_waited_for_a_job_that_died_is_told_by_the_next_one(place: Place) -> None:
     await place.made(tenant="acme")
     await place.made(tenant="globex")

@@ -131,11 +131,14 @@ async def test_an_export_has_every_row_and_no_formula(place: Place, monkeypatch:
     await place.made("999000045", tenant="globex")
 
     requests = await place.api.call("GET", "/v1/requests.csv", roles=("agency_user",))
+    french = await place.api.call("GET", "/v1/requests.csv?separator=%3B", roles=("agency_user",))
     companies = await place.api.call("GET", "/v1/companies.csv?status=SUCCESS", roles=("agency_user",))
 
     assert requests.headers["content-type"] == "text/csv; charset=utf-8"
     rows = list(csv.DictReader(io.StringIO(requests.text)))
     assert len(rows) == 5
+    assert list(csv.DictReader(io.StringIO(french.content.decode("utf-8-sig")), delimiter=";")) == rows
+    assert french.content.startswith(b"\xef\xbb\xbfid;created_at;")
     assert {row["company_siren"] for row in rows} == {ALL_FINE, OTHER, "999000037"}
     (company,) = csv.DictReader(io.StringIO(companies.text, newline=""))
     assert company["siren"] == ALL_FINE

@@ -70,6 +70,9 @@ def failed(source: SourceApi, code: ErrorCode = ErrorCode.TIMEOUT) -> Fetched:
         "FR 27 552032534",
         "RCS PARIS 552 032 534",
         "RCS Paris B 552 032 534",
+        "552 032 534 RCS Paris",
+        "552\u2212032\u2060534",
+        "552\u00ad032\u00ad534",
     ],
 )
 def test_a_siren_is_read_as_people_type_it(typed: str) -> None:

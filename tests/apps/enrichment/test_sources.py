@@ -394,6 +394,28 @@ async def test_a_short_retry_after_is_kept_by_everybody(place: Place) -> None:
     assert await place.status() == await place.status("999000011") == "SUCCESS"
 
 
+async def test_a_token_that_has_ended_is_got_anew_before_it_is_refused(place: Place) -> None:
+    asked = "select verdict from enrichment.ask_token()"
+    await place.lab.rows("select enrichment.keep_token('sealed', 60)")
+    before = await place.lab.value(asked)
+
+    await place.lab.rows("update enrichment.source set token_until = ostinato.now() where source_api = 'INPI_RNE'")
+
+    assert (before, await place.lab.value(asked)) == ("token", "login")
+
+
+async def test_an_answer_in_between_begins_the_count_of_failures_anew(place: Place) -> None:
+    """Three in a row open the breaker, not three in all."""
+    note = "select enrichment.note_fetch('INPI_RNE', %s, %s, null, 3, 60)"
+    paused = []
+
+    for failed in (True, True, False, True, True, True):
+        await place.lab.rows(note, failed, "TIMEOUT" if failed else None)
+        paused.append(await place.lab.value("select paused_until from enrichment.source where source_api = 'INPI_RNE'"))
+
+    assert [at is not None for at in paused] == [False] * 5 + [True]
+
+
 async def test_an_answer_that_was_under_way_does_not_lift_a_pause(place: Place) -> None:
     note = (
         "select enrichment.note_fetch('INPI_RNE', false, {}, 3, 60),"

@@ -418,6 +418,19 @@ async def test_the_last_word_counts_in_whatever_order_words_come(world: World) -
     assert await consents(world) == {"MARKETING": "GRANTED"}
 
 
+async def test_a_stop_that_was_on_its_way_for_long_makes_none_older(world: World) -> None:
+    """A form of between the two is older than the last refusal, whichever word came first."""
+    for minutes in (50, 0):
+        moment = NOON - timedelta(hours=1) + timedelta(minutes=minutes)
+        world.providers.wall = moment.timestamp
+        await write(world, "STOP", id=f"at {minutes}")
+
+    between = (NOON - timedelta(minutes=30)).isoformat()
+    given = await world.consent(TO, subjectId="a form", purpose="MARKETING", source="FORM", occurredAt=between)
+
+    assert given["reason"] == "OLDER_THAN_REFUSAL"
+
+
 async def test_start_gives_no_more_than_there_was(world: World) -> None:
     """A consent for a time comes back for that time, and marketing alone if it is asked for."""
     until = "2026-06-30T00:00:00Z"
@@ -584,6 +597,15 @@ async def test_what_whatsapp_says_of_a_template_counts(world: World) -> None:
     assert (await world.show(made))["status"] == "SENT", "what waited goes at once"
     audit = await world.call("GET", "/audit", params={"action": "TEMPLATE_REJECTED"})
     assert audit[0]["details"]["template_code"] == "welcome"
+
+
+async def test_a_clock_that_is_ahead_opens_the_window_for_no_longer(world: World) -> None:
+    world.providers.wall = (NOON + timedelta(hours=20)).timestamp
+
+    await write(world, "Bonjour")
+
+    (heard,) = await world.call("GET", "/inbound")
+    assert datetime.fromisoformat(heard["receivedAt"]) < NOON + timedelta(hours=1)
 
 
 async def test_an_inbound_message_opens_the_window(world: World) -> None:

@@ -194,6 +194,38 @@ async def test_what_cannot_be_made_is_on_the_timeline_as_failed(world: World) ->
 
     (entry,) = await world.call("GET", "/timeline", params={"dossierId": "D-9"})
     assert (entry["status"], entry["note"]) == ("FAILED", "template_refused")
+    (noted,) = await world.call("GET", "/audit", params={"action": "NOTIFICATION_FAILED"})
+    assert noted["details"]["reason"] == "there is no active template EVT_COOP_CALL_FOR_FUNDS in fr"
+
+
+async def test_a_long_title_or_a_name_of_two_lines_keeps_nobody_from_being_told(world: World) -> None:
+    await coop(world, "2026-06-01T09:00:00Z")
+    await member(world, 1, name="Zoé\n  Dupont")
+    payload = {"group_id": "g-1", "document_id": "PV-1", "title": "Procès-verbal\n" * 20}
+
+    await world.call(
+        "POST", "/coop/events", status=202, json={"type": "EVT_COOP_DOCUMENT_PUBLISHED", "payload": payload}
+    )
+    await world.work()
+
+    ((variables, status),) = await world.rows("select payload -> 'variables', status from outbound.message")
+    assert variables["name"] == "Zoé Dupont"
+    assert variables["title"] == f"{('Procès-verbal ' * 20)[:199]}…"
+    assert status in ("SENT", "DELIVERED")
+
+
+def test_amounts_keep_the_spaces_that_do_not_break() -> None:
+    assert coop_rules.fitted("1\u202f250,00 EUR") == "1\u202f250,00 EUR"
+    assert len(coop_rules.fitted("é" * 300)) == coop_rules.LONGEST_VALUE
+
+
+async def test_an_event_about_somebody_who_is_no_member_is_refused(world: World) -> None:
+    payload = {"allocation_id": "a-1", "allocation_version": 1, "member_id": "m-9", "lot": "B12"}
+    event = {"type": "EVT_COOP_ALLOCATION_VALIDATED", "payload": payload}
+
+    refused = await world.call("POST", "/coop/events", status=404, json=event)
+
+    assert refused["values"] == {"member_id": "m-9"}
 
 
 async def test_late_creation_makes_no_burst(world: World) -> None:

@@ -11,13 +11,15 @@ import re
 import ssl
 from contextlib import suppress
 from datetime import UTC, datetime
+from email.header import decode_header, make_header
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from ostinato.apps.outbound.providers import reports
+from ostinato.apps.outbound.model import Channel, Content, Sender
+from ostinato.apps.outbound.providers import mime, reports
 from ostinato.apps.outbound.providers.lines import ComplaintLine, StatusLine
 from ostinato.apps.outbound.providers.protocol import Lost, NotSent, Posted
 from ostinato.apps.outbound.providers.wire import Wire, pooled
@@ -76,6 +78,69 @@ async def test_a_mail_has_two_twins_a_visible_way_out_and_an_address_for_answers
     assert https == f"<{link}>"
     assert re.fullmatch(r"<mailto:unsubscribe\+[a-z2-7]{39}@example\.test\?subject=unsubscribe>", mailto)
     assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+
+
+LONG_SUBJECT = (
+    "Échéance du prêt coopératif : 3ᵉ appel de fonds, pénalités évitées jusqu'au 31 août — référence du plan"
+    " nº 2026-07, version 3, à régler avant l'échéance"
+)
+LONG_NAME = "Coopérative d'habitat « Les Érables », Montréal-sous-Forêt et environs de la Haute-Bièvre"
+
+
+def written(content: Content) -> list[bytes]:
+    at = datetime(2026, 6, 10, 10, 0, tzinfo=UTC)
+    mail = mime.composed(content, OutboundSettings(mail_domain="example.test"), at)
+    return mail.as_bytes(policy=mime.POLICY).split(b"\r\n")
+
+
+def letter(**more: Any) -> Content:  # noqa: ANN401 - what a mail is made of
+    sender = Sender(1, Channel.EMAIL, "smtp", "acme@example.test", more.pop("display", "Atlas"))
+    given: dict[str, Any] = {"to": TO, "sender": sender, "text": "Bonjour", "subject": "Bonjour"} | more
+    return Content(UUID(int=7), "acme", 1, **given)
+
+
+def test_long_headers_in_french_are_words_that_every_reader_knows() -> None:
+    """An encoded word has 75 characters at the most (RFC 2047), and no blank between two is lost."""
+    lines = written(letter(subject=LONG_SUBJECT, display=LONG_NAME))
+
+    head = email.message_from_bytes(b"\r\n".join(lines))
+    read = {name: str(make_header(decode_header(head[name]))) for name in ("Subject", "From")}
+    assert read == {"Subject": LONG_SUBJECT, "From": f"{LONG_NAME} <acme@example.test>"}
+    words = [word for line in lines for word in re.findall(rb"=\?\S+\?=", line)]
+    assert len(words) > 4
+    assert max(map(len, words)) <= 75
+
+
+def test_a_text_goes_in_ascii_and_short_lines_the_same_at_each_attempt() -> None:
+    """Servers without 8BITMIME would have to change it, and with it what DKIM has signed."""
+    content = letter(text="Échéance " * 300, html=f"<p>{'é' * 500}</p>")
+
+    lines = written(content)
+
+    assert lines == written(content)
+    assert b"".join(lines).isascii()
+    assert max(len(line) for line in lines if not line.startswith(b"Content-Type")) <= 78
+    body = email.message_from_bytes(b"\r\n".join(lines), policy=email.policy.default).get_body(("plain",))
+    assert body is not None
+    assert body.get_content().split() == ["Échéance"] * 300
+
+
+@pytest.mark.parametrize("end", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+def test_a_name_or_a_subject_adds_no_header(end: str) -> None:
+    for text in (f"Atlas{end}Bcc: all@example.test", f"Été{end}Bcc: all@example.test"):
+        lines = written(letter(subject=text, display=text))
+
+        assert not [line for line in lines if line.startswith(b"Bcc")]
+
+
+async def test_a_mail_that_is_no_marketing_has_no_way_out_of_a_list(world: World) -> None:
+    """A button of the mail reader that ends what a person must be told would do harm."""
+    await world.consent(TO, channel="EMAIL")
+    await world.message(TO, channel="EMAIL")
+    await world.work()
+
+    assert parsed(world)["Subject"] == "Bonjour Camille"
+    assert not [name for name in parsed(world) if name.startswith("List-")]
 
 
 async def test_who_writes_to_the_address_of_the_header_gets_no_more(world: World) -> None:

@@ -82,6 +82,19 @@ async def test_a_day_without_the_provider_leaves_no_dead_letter(
     assert (await sender(world, channel))["outageSince"] is None
 
 
+async def test_an_outage_of_more_than_three_days_is_none(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSTINATO_OUTBOUND_WHATSAPP_URL", NOBODY)
+    (made,) = await asked_for(world, NUMBERS[0])
+    used = []
+
+    for hours in (0, 71, 73):
+        await set_clock(world.engine, NOON + timedelta(hours=hours))
+        await world.work()
+        used.append((await world.show(made))["attemptsUsed"])
+
+    assert used == [0, 0, 1]
+
+
 async def test_one_message_at_a_time_tries_a_provider_that_is_away_and_not_always_the_same(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import httpx
 
-from tests.apps.outbound.conftest import World
+from tests.apps.outbound.conftest import NOON, World, set_clock
 from tests.apps.outbound.test_choices import MAIL, lost_mail
 from tests.console.conftest import Visitor
 
@@ -63,6 +64,18 @@ async def test_a_mail_in_doubt_is_sent_again_when_a_person_says_so(world: World)
     assert (await world.show(made))["status"] in {"SENT", "DELIVERED"}
 
 
+async def test_what_is_known_to_have_failed_is_confirmed_by_nobody(world: World) -> None:
+    await world.consent("reject-511@example.test", channel="EMAIL")
+    made = await world.message("reject-511@example.test", channel="EMAIL")
+    await world.work()
+
+    async with visitor(world, "ops") as ops:
+        refused = await ops.send("/apps/outbound/do/confirm-sent", id=made["id"])
+
+    assert refused.status_code == 409
+    assert (await world.show(made))["status"] == "FAILED"
+
+
 async def test_a_held_sender_is_released_from_the_inbox(world: World) -> None:
     await world.rows(
         "update outbound.sender set held_until = ostinato.now() + interval '1 day', hold_reason = 'LOCKED',"
@@ -80,6 +93,35 @@ async def test_a_held_sender_is_released_from_the_inbox(world: World) -> None:
     assert "Nothing waits for a person." in elsewhere
     assert strange.status_code == 404
     assert await world.rows("select held_until from outbound.sender where channel = 'WHATSAPP'") == [(None,)]
+
+
+async def test_what_a_message_waits_for_is_said_in_the_readers_language_and_until_when(world: World) -> None:
+    await set_clock(world.engine, NOON + timedelta(hours=10))
+    await world.consent()
+    made = await world.message()
+    await world.work()
+
+    async with visitor(world, "ops") as ops:
+        ops.http.headers["accept-language"] = "fr"
+        pages = [await ops.text(f"/apps/outbound{path}") for path in ("", "/messages", f"/message?id={made['id']}")]
+
+    assert ["les heures d\u2019envoi" in page for page in pages] == [True] * 3
+    assert re.search(r"pas avant\s+11\sjuin\s2026\s06:00:00", pages[2])
+
+
+async def test_why_a_message_was_cancelled_is_said_in_the_readers_language(world: World) -> None:
+    await set_clock(world.engine, NOON + timedelta(hours=10))
+    await world.consent()
+    made = await world.message()
+    await world.consent(status="REVOKED")
+
+    async with visitor(world, "ops") as ops:
+        english = await ops.text("/apps/outbound/messages")
+        ops.http.headers["accept-language"] = "fr"
+        pages = [await ops.text(f"/apps/outbound{path}") for path in ("/messages", f"/message?id={made['id']}")]
+
+    assert "CONSENT_REVOKED" in english
+    assert ["accord retir\u00e9" in page for page in pages] == [True] * 2
 
 
 async def test_messages_consents_templates_and_senders_have_pages_for_those_who_may_read_them(world: World) -> None:

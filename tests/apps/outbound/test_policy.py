@@ -145,6 +145,14 @@ def test_delays_are_moved_by_a_tenth_and_a_longer_retry_after_wins() -> None:
     assert asked_for == rules.Retry(500)
 
 
+def test_a_hold_lasts_as_long_as_the_provider_asks_for() -> None:
+    refused = Ruling(Kind.HOLD, "rate_limit", hold_seconds=900)
+
+    held = [rules.judge(refused, rules.Budget(0), Random(1), retry_after=each) for each in (None, 60.0, 5000.0)]
+
+    assert held == [rules.Hold(900), rules.Hold(900), rules.Hold(5000)]
+
+
 def test_some_codes_are_tried_less_often() -> None:
     twice = ruling_of("whatsapp", "131000")
 
@@ -247,8 +255,11 @@ def test_a_pair_without_a_token_waits_for_the_next() -> None:
     ("text", "wish"),
     [
         *((word, Asked.STOP) for word in ("STOP", "stop", " Stop ! ", "Arrêt", "arrêter", "STOP.")),
-        *((word, Asked.STOP) for word in ("Désabonner", "désinscription", "unsubscribe", "OptOut")),
-        *((word, Asked.STOP) for word in ("stop svp merci", "END", "quit", "Cancel", "revoke")),
+        *(
+            (word, Asked.STOP)
+            for word in ("Désabonner", "désabonnez-moi", "Arrêtez !", "désinscription", "unsubscribe")
+        ),
+        *((word, Asked.STOP) for word in ("stop svp merci", "END", "quit", "Cancel", "revoke", "OptOut")),
         *((word, Asked.STOP_ALL) for word in ("STOPALL", "stop tout", "Stop, tout !")),
         *((word, Asked.START) for word in ("start", "UNSTOP", "Oui")),
         *((word, Asked.HELP) for word in ("aide", "HELP", "info")),
@@ -404,6 +415,31 @@ def test_a_template_uses_what_it_declares() -> None:
     for body, names in (("a {{b}}", []), ("a", ["b"]), ("{{b}}", ["b", "b"])):
         with pytest.raises(TemplateRefused):
             texts.check_declared(body, None, [{"name": name} for name in names])
+
+
+def test_a_refused_address_names_its_field_and_what_to_write() -> None:
+    for channel, raw, field in (
+        (Channel.EMAIL, "zoé@exemple.fr", "replyTo"),
+        (Channel.EMAIL, "zoe@société.fr", "address"),
+        (Channel.SMS, "01 23 45 67 89", "address"),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            normalised(channel, raw, field=field)
+
+        assert (refused.value.values, refused.value.message.partition(" ")[0]) == ({"field": field}, field)
+        assert raw not in refused.value.message
+        assert ("accents" in (refused.value.hint or "")) == (channel is Channel.EMAIL)
+
+
+@pytest.mark.parametrize("place", ["{{Nom}}", "{{prénom}}", "{{1}}", "{{ first name }}", "{{}}"])
+def test_what_only_looks_like_a_variable_is_refused(place: str) -> None:
+    """Nothing would be put in its place: every customer would read "Bonjour {{prénom}}"."""
+    for parts in ((f"Bonjour {place}", None, None), ("Bonjour", place, None), ("Bonjour", None, f"<p>{place}</p>")):
+        with pytest.raises(TemplateRefused) as refused:
+            texts.check_declared(parts[0], parts[1], [], markup=parts[2])
+
+        assert refused.value.values["odd"] == [place]
+    texts.check_declared("Un { seul } et { {a} }", None, [], markup="<style>@media print{p{color:red}}</style>")
 
 
 DOCUMENT = replace(

@@ -75,6 +75,32 @@ async def test_a_refusal_by_the_api_outlives_an_import_and_ends_with_the_persons
     await world.message(TO)
 
 
+async def test_a_refusal_is_one_of_the_address_that_was_allowed_and_of_the_one_it_names(world: World) -> None:
+    other = "+33639981235"
+    await world.consent(TO)
+
+    await world.consent(other, status="REVOKED")
+
+    for address in (TO, other):
+        await world.consent(address, subjectId=f"imported {address}", source="IMPORT")
+        refused = await world.message(address, subjectId=f"imported {address}", status=422)
+        assert refused["values"]["reason"] == "CONSENT_SUPPRESSED"
+
+
+async def test_a_refusal_by_another_name_at_the_address_stops_what_waits(world: World) -> None:
+    await set_clock(world.engine, NOON + timedelta(hours=10))
+    await world.consent(TO)
+    waiting = await world.message(TO)
+
+    await world.consent(TO, subjectId="the same person", status="REVOKED")
+    await set_clock(world.engine, NOON + timedelta(hours=22))
+    await world.work()
+
+    shown = await world.show(waiting)
+    assert (shown["status"], shown["cancelReason"]) == ("CANCELLED", "CONSENT_SUPPRESSED")
+    assert world.providers.asked == {}
+
+
 @pytest.mark.parametrize("spelt", ["ANA.B@example.test", "Ana.B@EXAMPLE.test", "\uff41na.b@example.test"])
 async def test_who_unsubscribed_is_not_written_to_however_the_address_is_spelt(world: World, spelt: str) -> None:
     mail: dict[str, Any] = {"channel": "EMAIL", "purpose": "MARKETING"}

@@ -96,6 +96,19 @@ async def test_an_administrator_says_whose_it_is_and_takes_it_away_again(world: 
     await world.call("DELETE", "/grants", status=404, params={"channel": channel, "key": key}, roles=("installation",))
 
 
+async def test_what_is_said_of_an_address_counts_more_than_what_is_said_of_its_domain(world: World) -> None:
+    await world.rows(
+        "insert into outbound.ownership (provider, key, tenant_id, proof, account, proven_by) values"
+        " ('smtp', 'beta.test', 'beta', 'DNS', false, 'tests'), ('smtp', 'a@beta.test', 'beta', 'GRANT', true, 'tests')"
+    )
+
+    granted = await put(world, "a@beta.test", channel="EMAIL")
+    proven = await put(world, "b@beta.test", channel="EMAIL")
+
+    assert (granted["proof"], granted["usable"]) == ("GRANT", True)
+    assert (proven["proof"], proven["usable"]) == ("DNS", False), "a record lends no account"
+
+
 async def test_a_sender_that_was_taken_away_sends_nothing_that_waits(world: World) -> None:
     sender = await put(world)
     grant = {"tenantId": "beta", "channel": "WHATSAPP", "key": OTHERS}
@@ -330,3 +343,46 @@ async def test_inbound_to_a_number_that_two_have_set_up_is_for_who_has_proven_it
         (found,) = await world.call("GET", "/consents", params={"subjectId": "s-1"}, tenant=tenant)
         statuses[tenant] = found["status"]
     assert statuses == {"acme": "REVOKED", "beta": "GRANTED", "gamma": "GRANTED"}
+
+
+@pytest.mark.parametrize("size", [0, MOST_HEARD_BYTES], ids=["in the request", "by its job"])
+@pytest.mark.parametrize("proof", ["GRANT", "TRUST"])
+async def test_a_stop_to_a_sender_that_was_deleted_is_heard_until_another_has_it(
+    world: World, proof: str, size: int
+) -> None:
+    await world.rows("update outbound.ownership set proof = %s where key = %s", proof, PHONE_NUMBER_ID)
+    (sender,) = [each for each in await world.call("GET", "/senders") if each["channel"] == "WHATSAPP"]
+    statuses = []
+
+    await world.call("DELETE", f"/senders/{sender['id']}")
+    for subject, to in (("s-1", TO), ("s-2", "+33639981235")):
+        await world.consent(to, subjectId=subject)
+        line = {"from": to[1:], "id": f"w-{subject}", "timestamp": str(int(NOON.timestamp())), "type": "text"}
+        said = {"messages": [line | {"text": {"body": "STOP TOUT"}}], "filled": " " * size}
+        await world.providers.make(world.cloud.signed(PHONE_NUMBER_ID, said))
+        await world.work()
+        (found,) = await world.call("GET", "/consents", params={"subjectId": subject})
+        statuses.append(found["status"])
+        grant = {"tenantId": "beta", "channel": "WHATSAPP", "key": PHONE_NUMBER_ID}
+        await world.call("PUT", "/grants", json=grant, roles=("installation",))
+
+    assert statuses == ["REVOKED", "GRANTED"]
+
+
+async def test_what_was_given_up_is_for_anybody_to_prove(world: World) -> None:
+    """And is proven anew by who had it: nothing goes out by the proof of before."""
+    await world.rows("update outbound.ownership set proof = 'META' where key = %s", PHONE_NUMBER_ID)
+    (sender,) = [each for each in await world.call("GET", "/senders") if each["channel"] == "WHATSAPP"]
+    await world.call("DELETE", f"/senders/{sender['id']}")
+
+    again = await world.call("PUT", "/senders", json={"channel": "WHATSAPP", "providerKey": PHONE_NUMBER_ID})
+    owners = await world.call("GET", "/grants", params={"tenantId": "acme"}, roles=("installation",))
+    taken = await put(world, PHONE_NUMBER_ID, credentials=OWN)
+    world.providers.tokens["token-of-beta"] = {PHONE_NUMBER_ID}
+    proven = await world.call("POST", f"/senders/{taken['id']}/prove", tenant="beta")
+
+    assert (again["usable"], again["proof"]) == (False, None)
+    assert PHONE_NUMBER_ID not in [each["key"] for each in owners]
+    assert (proven["usable"], proven["proof"]) == (True, "META")
+    account = await world.value("select account from outbound.ownership where key = %s", PHONE_NUMBER_ID)
+    assert not account, "a proof of one's own lends no account, whoever had it before"

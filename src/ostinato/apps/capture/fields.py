@@ -7,6 +7,7 @@ it, at the door.
 
 import base64
 import binascii
+import re
 
 from ostinato.apps.capture.rules import has_control
 
@@ -21,6 +22,7 @@ NONCE_BYTES = 12
 TAG_BYTES = 16
 MOST_SIZE = 2**53 - 1
 LONGEST_NAME = 200
+_TURNING = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def base64_fault(text: str, length: int | None = None) -> str | None:
@@ -46,5 +48,7 @@ def decoded(text: str) -> bytes:
 
 
 def text_fault(text: str) -> str | None:
-    """Return what is wrong with a name, if something is."""
-    return "may not have control characters" if has_control(text) else None
+    """Return what is wrong with a name, if something is: a certificate shows it as it is."""
+    if has_control(text):
+        return "may not have control characters"
+    return "may not have characters that turn the direction of what follows" if _TURNING.search(text) else None

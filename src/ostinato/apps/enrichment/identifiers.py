@@ -18,10 +18,11 @@ SIRET_DIGITS: Final = 14
 LONGEST: Final = 100
 """Of what is typed; longer is no number, and is not kept."""
 
-# Whitespace of any kind (narrow and non-breaking spaces too), dots and dashes of any kind.
-_BETWEEN = re.compile(r"[\s.\-\u2010-\u2015\u200b\ufeff]+")
+# Whitespace of any kind (narrow and non-breaking spaces too), dots, dashes of any kind, and what does not show.
+_BETWEEN = re.compile(r"[\s.\-\u2010-\u2015\u2212\u00ad\u200b\u2060\ufeff]+")
 _VAT = re.compile(r"FR[0-9]{2}([0-9]{9})", re.ASCII)
 _RCS = re.compile(r"RCS[^0-9]*?([0-9]{9})", re.ASCII)
+_BEFORE_RCS = re.compile(r"([0-9]{9})RCS[^0-9]*", re.ASCII)
 
 
 class Refused(NamedTuple):
@@ -36,11 +37,12 @@ class Refused(NamedTuple):
 def normalised(typed: str) -> str:
     """Return the digits of a number as somebody typed it; whatever else it is, as far as it is text.
 
-    NFKC makes full-width digits plain; a French VAT number and "RCS PARIS B 552…" hold a SIREN.
+    NFKC makes full-width digits plain; a French VAT number, "RCS PARIS B 552…" and "552… RCS Paris", as
+    letters have it, hold a SIREN.
     Zeros that a spreadsheet dropped are not put back: that would be another company's number.
     """
     text = _BETWEEN.sub("", unicodedata.normalize("NFKC", typed)).upper()
-    found = _VAT.fullmatch(text) or _RCS.fullmatch(text)
+    found = _VAT.fullmatch(text) or _RCS.fullmatch(text) or _BEFORE_RCS.fullmatch(text)
     return found[1] if found else text
 
 

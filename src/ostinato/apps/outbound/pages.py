@@ -72,9 +72,16 @@ LISTED = (
     N_("template"),
     N_("state"),
     N_("waits for"),
-    N_("error"),
+    N_("reason"),
     N_("dossier"),
 )
+REASONS = (
+    *(N_("CONSENT_MISSING"), N_("CONSENT_DENIED"), N_("CONSENT_REVOKED"), N_("CONSENT_EXPIRED")),
+    *(N_("CONSENT_SUPPRESSED"), N_("CONSENT_OTHER_ADDRESS"), N_("CONSENT_OTHER_PURPOSE")),
+    *(N_("NO_LONGER_RELEVANT"), N_("MEMBER_NOT_ACTIVE"), N_("TOO_LATE"), N_("NOT_ASKED_FOR")),
+    *(N_("ASKED_FOR"), N_("JOB_CANCELLED")),
+)
+"""Why messages are cancelled."""
 PROOF = (N_("said"), N_("what"), N_("from"), N_("to"), N_("source"), N_("by"), N_("proof"))
 SENDER = (N_("tenant"), N_("channel"), N_("sender"), N_("name"), N_("state"), N_("proven by"), N_("held until"))
 TEMPLATE = (N_("template"), N_("language"), N_("category"), N_("at its provider"), N_("state"), N_("text"))
@@ -135,8 +142,9 @@ async def message(conn: Connection, look: Look) -> Sequence[Block]:
         N_("person"): Link(row["subject_id"], "consents", {"subject": row["subject_id"], "tenant": tenant}),
         N_("dossier"): row["dossier_id"],
         N_("template"): row["template_code"],
-        N_("waits for"): row["waits_for"],
-        N_("error"): row["error_code"],
+        N_("waits for"): _waits(row),
+        N_("not before"): row["next_retry_at"],
+        N_("reason"): _reason(row),
         N_("trail"): Link(trail, "/trail", {"q": trail}) if trail else None,
         N_("job"): Link(str(row["job_id"]), f"/jobs/{row['job_id']}") if row["job_id"] else None,
     }
@@ -237,8 +245,19 @@ def _tenant(look: Look) -> str:
 def _listed(row: Row) -> list[Any]:
     link = Link(row["created_at"], "message", {"id": str(row["id"]), "tenant": row["tenant_id"]})
     state = State(row["status"], TONES.get(row["status"], "info"))
-    rest = (row["template_code"], state, row["waits_for"], row["error_code"], row["dossier_id"])
+    rest = (row["template_code"], state, _waits(row), _reason(row), row["dossier_id"])
     return [link, row["channel"], row["to_address"], *rest]
+
+
+def _waits(row: Row) -> State | None:
+    """Say what a message waits for; null: nothing, or a worker."""
+    return State(row["waits_for"], "soft") if row["waits_for"] else None
+
+
+def _reason(row: Row) -> State | str | None:
+    """Say why a message was cancelled, or failed with which error."""
+    code: str | None = row["error_code"]
+    return State(row["cancel_reason"], "soft") if row["cancel_reason"] else code
 
 
 def _proof(row: Row) -> list[Any]:

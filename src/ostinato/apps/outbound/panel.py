@@ -7,8 +7,13 @@ from psycopg import AsyncConnection
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.model import Status
-from ostinato.observe import N_, Block, Counts, Panel, Table
+from ostinato.observe import N_, Block, Counts, Panel, State, Table
 
+WAITS = (
+    *(N_("SEND_AT"), N_("QUIET_HOURS"), N_("SENDER_RATE"), N_("SENDER_HELD"), N_("HOLD"), N_("TEMPLATE_HELD")),
+    *(N_("RECIPIENT_PAUSED"), N_("PAIR_RATE"), N_("RETRY"), N_("UNKNOWN_OUTCOME"), N_("a worker")),
+)
+"""What messages wait for."""
 _WAITS = {"waits_for": N_("waits for"), "channel": N_("channel"), "messages": N_("messages"), "next_at": N_("next at")}
 _SENDERS = {
     "channel": N_("channel"),
@@ -31,9 +36,13 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     """Return the blocks of the tenant who looks; no recipients, no texts."""
     counts = {str(status): 0 for status in Status}
     counts |= {row["status"]: row["messages"] for row in await store.rows(conn, "panel_counts", most=MOST_COUNTED)}
+    waits = [
+        [State(row["waits_for"], "soft"), *(row[column] for column in list(_WAITS)[1:])]
+        for row in await store.rows(conn, "panel_waits")
+    ]
     return [
         Counts("Messages of the last day, by status", counts, sum(counts.values()) >= MOST_COUNTED),
-        Table("What messages wait for", tuple(_WAITS.values()), await _rows(conn, "panel_waits", _WAITS)),
+        Table("What messages wait for", tuple(_WAITS.values()), waits),
         Table("Held senders", tuple(_SENDERS.values()), await _rows(conn, "panel_senders", _SENDERS)),
         Table("Failed within the last day", tuple(_FAILED.values()), await _rows(conn, "panel_failed", _FAILED)),
     ]

@@ -74,7 +74,7 @@ async def _notify(
         async with conn.transaction():  # one recipient's trouble is not that of the others
             made = await accept(conn, tenant_id, ACTOR, new, settings, lenient=True)
     except OstinatoError as error:
-        details = {"error_code": type(error).code, "template_code": TEMPLATE}
+        details = {"error_code": type(error).code, "reason": error.message, "template_code": TEMPLATE}
         await note_audit(conn, tenant_id, "NOTIFICATION_FAILED", ACTOR, subject_id=recipient, details=details)
         return type(error).code
     return made.reason if isinstance(made, Blocked) else str(made.id)

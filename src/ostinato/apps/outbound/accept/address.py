@@ -28,11 +28,13 @@ _LONGEST_EMAIL: Final = 254
 _LONGEST_LOCAL: Final = 64
 
 
-def normalised(channel: Channel, raw: str, *, region: str = "FR", validation: Validation = "valid") -> str:
-    """Return a recipient as it is stored; raises `InvalidInput` without repeating what was given."""
+def normalised(
+    channel: Channel, raw: str, *, region: str = "FR", validation: Validation = "valid", field: str = "to"
+) -> str:
+    """Return a recipient as it is stored; raises `InvalidInput`, which names the field and not what was given."""
     if channel is Channel.EMAIL:
-        return to_email(raw)
-    return to_number(raw, region, validation)
+        return to_email(raw, field)
+    return to_number(raw, region, validation, field)
 
 
 def alike(channel: Channel, raw: str, region: str) -> str:
@@ -55,7 +57,7 @@ def to_sender(channel: Channel, raw: str, region: str) -> str:
     """
     key = raw.strip()
     if channel is Channel.EMAIL:
-        return to_email(key)
+        return to_email(key, "providerKey")
     if channel is Channel.WHATSAPP:
         if not _PHONE_NUMBER_ID.fullmatch(key):
             raise InvalidInput(
@@ -81,36 +83,40 @@ def to_sender(channel: Channel, raw: str, region: str) -> str:
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-def to_number(raw: str, region: str, validation: Validation = "valid") -> str:
+def to_number(raw: str, region: str, validation: Validation = "valid", field: str = "to") -> str:
     """Return a telephone number in E.164."""
     try:
         number = phonenumbers.parse(raw, region)
     except NumberParseException as error:
-        raise _refused(f"it cannot be read ({_reason(error)})") from None
+        raise _refused(f"it cannot be read ({_reason(error)})", field) from None
     if not phonenumbers.is_possible_number(number):
-        raise _refused("no number of that country has this length")
+        raise _refused("no number of that country has this length", field)
     kind = phonenumbers.number_type(number)
     if validation == "valid" and kind == PhoneNumberType.UNKNOWN:  # what is_valid_number asks, once more
-        raise _refused("no such number is assigned in that country")
+        raise _refused("no such number is assigned in that country", field)
     allowed = (*_MOBILE, PhoneNumberType.UNKNOWN) if validation == "possible" else _MOBILE
     if kind not in allowed:
-        raise _refused("it is not a mobile number")
+        raise _refused("it is not a mobile number", field)
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-def to_email(raw: str) -> str:
+def to_email(raw: str, field: str = "to") -> str:
     """Return a mail address; its host in lower case, because hosts have no case."""
-    found = _EMAIL.fullmatch(unicodedata.normalize("NFKC", raw).strip())
+    text = unicodedata.normalize("NFKC", raw).strip()
+    found = _EMAIL.fullmatch(text)
     if found is None or len(found[0]) > _LONGEST_EMAIL or len(found["local"]) > _LONGEST_LOCAL:
-        raise InvalidInput("the recipient is no mail address", hint="Write it as name@example.org.", field="to")
+        hint = "Write it as name@example.org."
+        if not text.isascii():
+            hint = "Write it without accents, as name@example.org; a domain that has some as xn--…."
+        raise InvalidInput(f"{field} is no mail address that every mail server takes", hint=hint, field=field)
     return f"{found['local']}@{found['host'].lower()}"
 
 
-def _refused(why: str) -> InvalidInput:
+def _refused(why: str, field: str) -> InvalidInput:
     return InvalidInput(
-        f"the recipient is no telephone number that messages can be sent to: {why}",
-        hint="Write it in international form, +33 6 …, or with the country of the organisation.",
-        field="to",
+        f"{field} is no telephone number that messages can be sent to: {why}",
+        hint="Write it in international form, +33 6 …, or as in the country of the organisation.",
+        field=field,
     )
 
 

@@ -14,6 +14,7 @@ LONGEST: Final = {Channel.WHATSAPP: 4096, Channel.SMS: 1600, Channel.EMAIL: 100_
 LONGEST_TEMPLATE: Final = 1024
 
 _PLACE = re.compile(r"\{\{\s*([a-z][a-z0-9_]{0,62})\s*\}\}")
+_BRACES = re.compile(r"\{\{[^{}]*\}\}")
 _UNSENDABLE = re.compile(r"[\n\r\t]| {5,}")
 # Three shift pages of GSM 03.38 are in use nowhere here: the basic set and its extension.
 _GSM: Final = frozenset(
@@ -33,6 +34,12 @@ def used_in(text: str | None) -> set[str]:
     return set(_PLACE.findall(text or ""))
 
 
+def misspelt(*texts: str | None) -> list[str]:
+    """Return what looks like a variable in some texts and is none: nothing would be put in its place."""
+    found = {place for text in texts for place in _BRACES.findall(text or "")}
+    return sorted(place for place in found if _PLACE.fullmatch(place) is None)
+
+
 def longest(channel: Channel, *, template: bool) -> int:
     """Return how long a text may be."""
     most = LONGEST[channel]
@@ -50,6 +57,13 @@ def check_declared(
     declared = [str(each["name"]) for each in variables]
     if len(set(declared)) != len(declared):
         raise TemplateRefused("a variable is declared twice")
+    if odd := misspelt(body, subject, markup):
+        raise TemplateRefused(
+            f"the text has {', '.join(odd)}, which its readers would see as it is",
+            hint="Name variables in small letters without accents, digits and _, as {{first_name}}; for a template"
+            " of WhatsApp with {{1}} set parameterFormat to POSITIONAL and name its variables here.",
+            odd=odd,
+        )
     components.check(parts, variables)
     if UNSUBSCRIBE in declared:
         raise TemplateRefused(f"{UNSUBSCRIBE} is not declared: it is filled in for each recipient")

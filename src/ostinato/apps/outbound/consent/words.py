@@ -7,7 +7,7 @@ from typing import Final
 
 _STOP_ALL: Final = frozenset({"STOPALL", "STOPTOUT"})
 _STOP: Final = _STOP_ALL | {
-    *("STOP", "ARRET", "ARRETER", "DESABONNER", "DESINSCRIRE", "DESINSCRIPTION"),
+    *("STOP", "ARRET", "ARRETER", "ARRETEZ", "DESABONNER", "DESABONNEZMOI", "DESINSCRIRE", "DESINSCRIPTION"),
     *("UNSUBSCRIBE", "CANCEL", "END", "QUIT", "REVOKE", "OPTOUT"),
 }
 _START: Final = frozenset({"START", "UNSTOP", "OUI"})

@@ -99,11 +99,14 @@ async def set_contribution(caller: Who, contribution_id: Id, body: ContributionB
     return EventEmitted(event_id=event_id)
 
 
-@router.post("/events", needs=SEND, status_code=202, raises=(InvalidInput,))
+@router.post("/events", needs=SEND, status_code=202, raises=(InvalidInput, NotFound))
 async def emit_event(caller: Who, body: CoopEvent) -> EventEmitted:
     """Emit an event of Coop Habitat; a worker makes a message of it for each recipient."""
+    member_id = body.payload.get("member_id")
     about = body.payload.get("group_id") or body.payload.get("allocation_id")
     key = f"coop:{about}"[:200] if isinstance(about, str) else None
     async with caller.transaction() as conn:
+        if isinstance(member_id, str):  # else the event has another shape, or is refused for it
+            await service.check_member(conn, caller.tenant_id, member_id)
         event_id = await events.DECLARED[body.type].emit(conn, body.payload, key=key)
     return EventEmitted(event_id=event_id)

@@ -40,6 +40,8 @@ class Step:
 
 
 CALL: Final = Step("CALL", 0, "EVT_COOP_CALL_FOR_FUNDS")
+LONGEST_VALUE: Final = 200
+_BREAKS: Final = re.compile(r"[ \n\r\t\v\f\x85\u2028\u2029]+")
 _NAMED: Final = re.compile(r"(?:REMINDER_J-|LATE_J\+)([1-9][0-9]{0,2})")
 
 
@@ -94,6 +96,12 @@ def _is_open(message: "Message", contribution: Mapping[str, Any] | None) -> bool
         and contribution["plan_version"] == meta.get("plan_version")
         and str(contribution["due_date"]) == meta.get("due_date")
     )
+
+
+def fitted(value: str) -> str:
+    """Return a value as a template takes it, on one line and cut: a long title keeps nobody from being told."""
+    line = _BREAKS.sub(" ", value).strip()
+    return line if len(line) <= LONGEST_VALUE else f"{line[: LONGEST_VALUE - 1]}…"
 
 
 def amount_text(amount: Decimal, currency: str) -> str:

@@ -78,8 +78,16 @@ class Contribution:
 async def put_member(conn: Connection, tenant_id: str, member: Member, settings: OutboundSettings) -> None:
     """Write a member; the address as it is compared with that of a consent."""
     chosen = await organisation(conn, tenant_id)
-    to = normalised(member.channel, member.address, region=chosen.region, validation=settings.validation)
+    to = normalised(
+        member.channel, member.address, region=chosen.region, validation=settings.validation, field="address"
+    )
     await QUERIES.run(conn, "put_member", tenant_id=tenant_id, **{**asdict(member), "address": to})
+
+
+async def check_member(conn: Connection, tenant_id: str, member_id: str) -> None:
+    """Raise `NotFound` where an organisation has no such member."""
+    if await QUERIES.first(conn, "member", tenant_id=tenant_id, id=member_id) is None:
+        raise NotFound(f"there is no member {member_id}", hint="PUT /coop/members/{id} first.", member_id=member_id)
 
 
 async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) -> bool:
@@ -88,8 +96,7 @@ async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) 
     Another date, version or member cancels what waits and writes the timers anew, as does one that
     is open again; one that is paid or waived has none.
     """
-    if await QUERIES.first(conn, "member", tenant_id=tenant_id, id=new.member_id) is None:
-        raise NotFound(f"there is no member {new.member_id}", member_id=new.member_id)
+    await check_member(conn, tenant_id, new.member_id)
     old = await QUERIES.first(conn, "contribution", tenant_id=tenant_id, id=new.id)
     await QUERIES.run(conn, "put_contribution", tenant_id=tenant_id, **asdict(new))
     is_open = new.status in OPEN and new.paid_date is None
@@ -268,7 +275,7 @@ async def _send(
         channel=channel,
         to=member["address"],
         template_code=template_code,
-        variables=variables,
+        variables={name: rules.fitted(str(value)) for name, value in variables.items()},
         language=member["language"],
         purpose=Purpose.TRANSACTIONAL,
         dossier_id=member["dossier_id"],
@@ -296,7 +303,7 @@ async def _send(
             ACTOR,
             dossier_id=member["dossier_id"],
             subject_id=member["subject_id"],
-            details={"error_code": type(error).code, "template_code": template_code},
+            details={"error_code": type(error).code, "reason": error.message, "template_code": template_code},
             status=Status.FAILED,
             channel=channel,
             template_code=template_code,

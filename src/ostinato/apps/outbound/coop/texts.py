@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from ostinato.apps.outbound.coop.rules import LONGEST_VALUE
+
 _PLAN = "(plan {{plan_id}}, version {{plan_version}})"
 
 
@@ -13,7 +15,7 @@ def _template(code: str, subject: str, body: str, *names: str) -> dict[str, Any]
         "provider_name": code.removeprefix("EVT_").lower(),
         "body": body,
         "subject": subject,
-        "variables": [{"name": name, "max_length": 200, "required": True} for name in names],
+        "variables": [{"name": name, "max_length": LONGEST_VALUE, "required": True} for name in names],
         "components": [],
         "parameter_format": "NAMED",
         "is_active": True,

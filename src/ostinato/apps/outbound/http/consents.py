@@ -96,7 +96,9 @@ async def record_consent(caller: Who, body: NewConsent) -> Recorded:
     settings = caller.settings(OutboundSettings)
     async with caller.transaction() as conn:
         chosen = await store.organisation(conn, caller.tenant_id)
-        to = address.normalised(body.channel, body.address, region=chosen.region, validation=settings.validation)
+        to = address.normalised(
+            body.channel, body.address, region=chosen.region, validation=settings.validation, field="address"
+        )
         given = Given(**{**body.model_dump(), "address": to})
         now = await database.now(conn)
         if body.occurred_at is not None and body.occurred_at > now:

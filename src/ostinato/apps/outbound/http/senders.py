@@ -140,7 +140,7 @@ async def set_sender(caller: Who, body: NewSender) -> StoredSender:
     async with caller.transaction() as conn:
         chosen = await store.organisation(conn, tenant_id)
         key = address.to_sender(body.channel, body.provider_key, chosen.region)
-        reply_to = None if body.reply_to is None else address.to_email(body.reply_to)
+        reply_to = None if body.reply_to is None else address.to_email(body.reply_to, "replyTo")
         sealed = None
         if body.credentials is not None:
             account = accounts.checked(provider, body.credentials.model_dump(), settings)

@@ -5,16 +5,12 @@ connection that ends after the final dot is a lost answer, like one over HTTP.
 """
 
 import asyncio
-import email
-import email.policy
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from datetime import datetime
 from email.message import EmailMessage
-from email.utils import format_datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
@@ -24,7 +20,7 @@ import aiosmtplib
 from ostinato.apps.outbound import policy
 from ostinato.apps.outbound.model import Channel, ConsentSource, Content, OnUnknown, Sender
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
-from ostinato.apps.outbound.providers import reports, standin
+from ostinato.apps.outbound.providers import mime, reports, standin
 from ostinato.apps.outbound.providers.lines import Line
 from ostinato.apps.outbound.providers.protocol import Hook, Lost, NotSent, Outcome, Posted, Provider, Refused, Taken
 from ostinato.apps.outbound.providers.sessions import Account
@@ -33,8 +29,6 @@ from ostinato.apps.outbound.providers.wire import Wire, is_same, sanitised, trus
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.tokens import bounce_token
 
-# An address in a header is not to be folded or encoded: nobody would read it any more.
-POLICY: Final = email.policy.SMTP.clone(max_line_length=998)
 DEFERRALS: Final = 2
 CLOSING: Final = 421
 ANSWERS: Final = {
@@ -97,7 +91,7 @@ class Smtp(Provider):
 
     async def send(self, content: Content, wire: Wire) -> Outcome:
         """Send one mail, over a session that is kept."""
-        mail = _composed(content, wire.settings, wire.now)
+        mail = mime.composed(content, wire.settings, wire.now)
         outcome = await _over_session(mail, content, wire, is_new=False)
         # None: a session that was kept is gone, and nothing of the mail was said.
         found = outcome or await _over_session(mail, content, wire, is_new=True)
@@ -212,7 +206,7 @@ async def _deliver(
         wanted = ["NOTIFY=SUCCESS,FAILURE,DELAY", f"ORCPT=rfc822;{content.to}"] if dsn else None
         await client.rcpt(content.to, options=wanted)
         body = True
-        reply = await client.data(mail.as_bytes(policy=POLICY))
+        reply = await client.data(mail.as_bytes(policy=mime.POLICY))
     except aiosmtplib.SMTPRecipientsRefused as error:
         first = error.recipients[0]
         return _refused(first.code, first.message)
@@ -224,37 +218,6 @@ async def _deliver(
         told = f"{type(error).__name__}: the connection ended"
         return Lost(told) if body else NotSent(told)
     return Taken(mail["Message-ID"], {"reply": sanitised(reply.message), "code": reply.code})
-
-
-def _composed(content: Content, settings: OutboundSettings, at: datetime) -> EmailMessage:
-    """Compose the mail, the same to the byte at each attempt, but for its date."""
-    mail = EmailMessage(policy=POLICY)
-    sender = content.sender
-    shown = f"{_name(sender.display)} <{sender.provider_key}>"
-    mail["From"] = shown if sender.display else sender.provider_key
-    mail["To"] = content.to
-    mail["Subject"] = " ".join((content.subject or "").split())
-    mail["Date"] = format_datetime(at)
-    mail["Message-ID"] = f"<{content.message_id}@{settings.mail_domain}>"
-    mail["Auto-Submitted"] = "auto-generated"
-    # By these a service that gives mails an id of its own tells which it means: SES, Mailgun; Postmark.
-    mail["X-Ostinato-Message"] = mail["X-PM-Metadata-ostinato"] = str(content.message_id)
-    if sender.reply_to:
-        mail["Reply-To"] = sender.reply_to
-    if content.unsubscribe is not None:
-        # RFC 8058; both headers have to be covered by the DKIM signature of the mail server.
-        by_mail = f", <mailto:{content.unsubscribe_mail}?subject=unsubscribe>" if content.unsubscribe_mail else ""
-        mail["List-Unsubscribe"] = f"<{content.unsubscribe}>{by_mail}"
-        mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    mail.set_content(content.text)
-    if content.html is not None:
-        mail.add_alternative(content.html, subtype="html")
-    return mail
-
-
-def _name(display: str) -> str:
-    plain = re.sub(r'[\r\n"\\<>]', " ", display)
-    return f'"{plain}"'
 
 
 def _refused(code: int, message: str) -> Refused:

@@ -52,7 +52,7 @@ where s.tenant_id = %(tenant_id)s and s.id = %(id)s and s.deleted_at is null and
     and m.status in ('QUEUED', 'SENDING')) returning s.provider, s.provider_key;
 
 -- name: leave_ownership
--- What an organisation has no sender for any more is nobody's.
+-- What an organisation has no sender for any more is for anybody to prove.
 select outbound.leave_ownership(%(tenant_id)s, %(provider)s, %(provider_key)s);
 
 -- name: take_turn
@@ -84,8 +84,7 @@ order by s.id;
 -- name: sender_of_provider
 -- Whose sender a provider speaks of: his who has proven that it is; with `only`, if that is whose account it is.
 select s.* from outbound.sender s
-join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on p.tenant_id is not null
-where s.provider = %(provider)s and s.provider_key = %(provider_key)s and s.deleted_at is null
+where s.provider = %(provider)s and s.provider_key = %(provider_key)s and outbound.hears(s)
     and (%(only)s::text is null or s.tenant_id = %(only)s);
 
 -- name: tenants_told_of
@@ -736,7 +735,8 @@ select substr(name, 10) as name, label, value from outbound.observe();
 
 -- name: page_messages
 -- A page of messages for people, newest first, of whoever looks.
-select tenant_id, id, created_at, channel, purpose, to_address, template_code, status, waits_for, error_code, dossier_id
+select tenant_id, id, created_at, channel, purpose, to_address, template_code, status, waits_for, error_code,
+    cancel_reason, dossier_id
 from outbound.message
 where (%(tenant_id)s::text is null or tenant_id = %(tenant_id)s) and (%(status)s::text is null or status = %(status)s)
     and (%(dossier_id)s::text is null or dossier_id = %(dossier_id)s)

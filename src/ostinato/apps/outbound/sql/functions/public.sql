@@ -25,14 +25,13 @@ security definer set search_path = outbound, pg_catalog, pg_temp as $$
     where c.id = $1 and c.processed_at is null
 $$;
 
--- Which tenants a provider speaks of, by the keys of senders, each his who has proven that it is, and by the ids of
--- consents, which are random. With `only_tenant`, whose account signed it, no other. What is nobody's has no row.
+-- Which tenants a provider speaks of, by the keys of senders, each his who `hears` it, and by the ids of consents,
+-- which are random. With `only_tenant`, whose account signed it, no other. What is nobody's has no row.
 create function outbound.tenants_told_of(provider text, keys text[], consents uuid[], only_tenant text)
 returns table (key text, consent_id uuid, tenant_id text)
 language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
     select s.provider_key, null::uuid, s.tenant_id from sender s
-    join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on p.tenant_id is not null
-    where s.provider = $1 and s.provider_key = any ($2) and s.deleted_at is null and ($4 is null or s.tenant_id = $4)
+    where s.provider = $1 and s.provider_key = any ($2) and outbound.hears(s) and ($4 is null or s.tenant_id = $4)
     union all
     select null, c.id, c.tenant_id from consent c where c.id = any ($3) and ($4 is null or c.tenant_id = $4)
 $$;

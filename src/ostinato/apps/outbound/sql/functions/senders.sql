@@ -3,7 +3,7 @@
 -- What a sender is proven by, its most particular proof first: a mail address before its domain.
 create function outbound.proof_of(tenant_id text, provider text, provider_key text) returns outbound.ownership
 language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
-    select o from ownership o where o.tenant_id = $1 and o.provider = $2
+    select o from ownership o where o.tenant_id = $1 and o.provider = $2 and o.left_at is null
     and o.key in (lower($3 collate "C"), nullif(split_part(lower($3 collate "C"), '@', 2), ''))
     order by length(o.key) desc limit 1
 $$;
@@ -13,6 +13,16 @@ create function outbound.usable(s outbound.sender) returns boolean
 language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
     select coalesce((select (s).credentials is not null or p.account
         from outbound.proof_of((s).tenant_id, (s).provider, (s).provider_key) p where p.tenant_id is not null), false)
+$$;
+
+-- Whether what a provider says of a key is for the organisation of a sender: nobody else has proven since that it is
+-- his. Who writes STOP to a number that was given up last month means who wrote from it.
+create function outbound.hears(s outbound.sender) returns boolean
+language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
+    select exists (
+        select from ownership o where o.tenant_id = (s).tenant_id and o.provider = (s).provider
+        and o.key in (lower((s).provider_key collate "C"),
+                      nullif(split_part(lower((s).provider_key collate "C"), '@', 2), '')))
 $$;
 
 -- Notes whose something is, unless another organisation has proven it before; a grant is not made less by it. Returns
@@ -28,10 +38,11 @@ begin
             detail = json_build_object('proof', $4), hint = 'META, DNS or TRUST; grants are the administrator''s.';
     end if;
     insert into ownership as o (provider, key, tenant_id, proof, account, proven_by) values ($2, $3, $1, $4, $5, $6)
-    on conflict (provider, key) do update set account = o.account or excluded.account,
+    on conflict (provider, key) do update set tenant_id = excluded.tenant_id,
+        account = (o.account and o.left_at is null) or excluded.account,
         proof = case when o.proof = 'GRANT' then o.proof else excluded.proof end,
-        proven_at = ostinato.now(), proven_by = excluded.proven_by
-    where o.tenant_id = excluded.tenant_id;
+        proven_at = ostinato.now(), proven_by = excluded.proven_by, left_at = null
+    where o.tenant_id = excluded.tenant_id or o.left_at is not null;
     if found and $4 <> 'TRUST' then  -- which is said again whenever the sender is written
         perform outbound.note_audit($1, 'SENDER_PROVEN', $6,
                                     details => jsonb_build_object('provider', $2, 'proof', $4));
@@ -41,10 +52,11 @@ begin
 end
 $$;
 
--- What an organisation has no sender for any more is nobody's, except what the administrator granted.
+-- What an organisation has no sender for any more is for anybody to prove, except what the administrator granted.
 create function outbound.leave_ownership(tenant_id text, provider text, key text) returns void
 language sql security definer set search_path = outbound, pg_catalog, pg_temp as $$
-    delete from ownership o where o.tenant_id = $1 and $1 = coalesce(ostinato.acting_tenant(), $1)
+    update ownership o set left_at = ostinato.now()
+    where o.tenant_id = $1 and $1 = coalesce(ostinato.acting_tenant(), $1)
     and o.provider = $2 and o.key = lower($3 collate "C") and o.proof <> 'GRANT'
 $$;
 
@@ -58,11 +70,12 @@ declare
     v_before text;
     v_owned  ownership;
 begin
-    select o.tenant_id into v_before from ownership o where o.provider = $1 and o.key = $2 for update;
+    select o.tenant_id into v_before from ownership o
+    where o.provider = $1 and o.key = $2 and o.left_at is null for update;
     insert into ownership as o (provider, key, tenant_id, proof, account, proven_by)
     values ($1, $2, $3, 'GRANT', $4, $5)
     on conflict (provider, key) do update set tenant_id = excluded.tenant_id, proof = excluded.proof,
-        account = excluded.account, proven_at = ostinato.now(), proven_by = excluded.proven_by
+        account = excluded.account, proven_at = ostinato.now(), proven_by = excluded.proven_by, left_at = null
     returning o.* into v_owned;
     if v_before <> $3 then
         perform outbound.note_audit(v_before, 'SENDER_WITHDRAWN', $5, details => v_told);
@@ -92,5 +105,6 @@ $$;
 -- What is whose, of one organisation or of all (null).
 create function outbound.owners(of_tenant text) returns setof outbound.ownership
 language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
-    select o.* from ownership o where $1 is null or o.tenant_id = $1 order by o.tenant_id, o.provider, o.key
+    select o.* from ownership o where o.left_at is null and ($1 is null or o.tenant_id = $1)
+    order by o.tenant_id, o.provider, o.key
 $$;
