@@ -3886,6 +3886,10 @@ CREATE FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.search_bytes() RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.search_bytes() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.search_cap() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -7750,6 +7754,9 @@ GRANT ALL ON FUNCTION ostinato_internal.seal(tenant_id text, scope text, key tex
 REVOKE ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.search_bytes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.search_bytes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.search_bytes() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.search_cap() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.search_cap() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.search_cap() TO ostinato_tenant;

@@ -91,6 +91,31 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(api: Api) -> N
     assert found["values"]["limit"] == 4096
 
 
+@pytest.mark.parametrize("length", ["5000", "0" * 5_000 + "5000", "9" * 5_000])
+async def test_a_body_that_is_announced_as_too_large_is_not_read(api: Api, length: str) -> None:
+    """Python refuses to read a number of thousands of digits, and any number of zeros may begin one."""
+    read = []
+
+    async def pieces() -> AsyncIterator[bytes]:
+        read.append(1)
+        yield b" "
+
+    headers = {"Content-Type": "application/json", "Content-Length": length}
+    seen = await api.call("POST", "/shop/orders", content=pieces(), headers=headers)
+
+    problem_of(seen, 413, "body_too_large")
+    assert read == []
+
+
+@pytest.mark.parametrize("length", ["0" * 5_000 + "2", "0" * 5_000])
+async def test_zeros_before_the_length_of_a_body_are_no_error_of_ours(api: Api, length: str) -> None:
+    headers = {"Content-Type": "application/json", "Content-Length": length}
+
+    seen = await api.call("POST", "/shop/orders", content=b"{}", headers=headers)
+
+    assert 400 <= seen.status_code < 500
+
+
 async def test_a_body_without_a_length_is_counted(api: Api) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(10):

@@ -1,5 +1,7 @@
 """Who sees what, and who may act: readers, operators, tenants, the installation."""
 
+import base64
+
 import pytest
 
 from ostinato._core.base.settings import Settings
@@ -7,6 +9,7 @@ from ostinato._core.db.embedded import Urls
 from ostinato._core.engine import queues, subscriptions
 from ostinato._core.engine.inspect import list_queues, show_job
 from ostinato._core.runtime.testing import KEY
+from ostinato._faces.console.view import FLASH
 from tests.api.conftest import Api
 from tests.console import hostile
 from tests.console.conftest import Console
@@ -185,6 +188,27 @@ async def test_bad_input_gets_a_page_that_says_what_to_do(console: Console, path
     assert 400 <= answer.status_code < 500
     assert answer.headers["content-type"].startswith("text/html")
     assert said in answer.text.lower()
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [("/dead-letters/redrive", "most"), ("/access/keys", "days"), ("/queues/mail/limits", "concurrency")],
+)
+async def test_a_number_of_thousands_of_digits_is_a_fault_of_the_form(console: Console, path: str, field: str) -> None:
+    """Python refuses to read it, by an error of its own."""
+    visitor = await console.visitor("acme", "admin", "ops", "installation")
+
+    answer = await visitor.send(path, **{"role": "ops", "subject": "ann", "tenant": "acme", field: "9" * 5_000})
+
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "text/html; charset=utf-8")
+
+
+@pytest.mark.parametrize("text", ["[" * 20_000, '["\\ud800", 1]', "[1]", '{"a": 1}'])
+async def test_a_note_that_no_page_of_ours_left_in_a_browser_breaks_none(console: Console, text: str) -> None:
+    stranger = console.stranger()
+    stranger.http.cookies.set(FLASH, base64.urlsafe_b64encode(text.encode()).decode())
+
+    assert (await stranger.get("/sign-in")).status_code == 200
 
 
 async def test_ten_kilobytes_in_the_search_box_are_refused_kindly(console: Console) -> None:

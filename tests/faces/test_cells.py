@@ -1,10 +1,12 @@
 """`ostinato cells …`, `ostinato tenants move`, and one API for all cells."""
 
 import asyncio
+import base64
 import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -26,6 +28,7 @@ from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._faces.api.cells import CellsApi, metrics_of
 from ostinato.errors import NotConfigured, SettingsError
+from tests.api.issuer import Issuer, rsa_key
 from tests.conftest import copy_of_engine
 from tests.faces.conftest import EMPTY, Shell
 from tests.opened import OPEN, opened
@@ -92,6 +95,27 @@ def test_tenants_are_placed_moved_and_found_by_commands(at: Shell, two: dict[str
     lines = {line["name"]: line for line in at.json("cells", "list")["cells"]}
     assert lines["one"]["ready"] == 1
     assert (lines["one"]["left"], lines["two"]["left"]) == (1, 1)
+
+
+@pytest.mark.parametrize("how", ["open to all", "a link"])
+def test_a_move_puts_no_row_where_another_user_waits_for_it(
+    at: Shell, two: dict[str, Urls], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """All may write to the folder for temporary files, and the name is known."""
+    taken, elsewhere = tmp_path / "ostinato-move-one-two", tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    if how == "a link":
+        taken.symlink_to(elsewhere)
+    else:
+        taken.mkdir()
+        taken.chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ask(two["one"], "select ostinato.enqueue_job('app.task', tenant_id => 'acme')")
+
+    assert "not a folder of our own" in at.fails("tenants", "move", "acme", "--to", "two")
+
+    assert at.json("cells", "where", "acme")["cell"] == "one"
+    assert ask(two["one"], "select count(*) from ostinato_data.tenant_place") == [(0,)]
 
 
 def test_a_cell_that_is_away_is_said_and_the_others_are_listed(at: Shell, file: Path) -> None:
@@ -286,6 +310,55 @@ async def test_a_key_signs_in_to_the_console_of_its_cell_whichever_page_it_was_t
         assert strange.status_code == 422
         huge = await http.post("/console/sign-in", content=b"k" * 100_000, headers={"Content-Type": FORM})
         assert huge.status_code == 422
+
+
+def _token(claims: str) -> str:
+    """Claims as a token has them, signed by nobody."""
+    parts = (base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode() for text in ("{}", claims, "x"))
+    return ".".join(parts)
+
+
+NO_KEYS = (f"ost_{'9' * 5_000}_{'x' * 43}", _token("[" * 5_900), _token('{"tenant": "acme"}'))
+"""What strangers write in the place of a key or a token: a number that Python does not read, claims of their own."""
+
+
+@pytest.mark.usefixtures("at")
+async def test_what_a_stranger_writes_in_the_place_of_a_key_is_refused_and_asks_no_cell(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    async def where(_cells: Cells, tenant_id: str) -> str:
+        asked.append(tenant_id)
+        return "one"
+
+    monkeypatch.setattr(Cells, "where", where)
+    with Issuer() as issuer:
+        forged = issuer.token(tenant="acme", key=rsa_key("second"))
+        api = CellsApi(read_cells(issuer.settings(cells_file=str(file))), [])
+        transport = httpx.ASGITransport(api, raise_app_exceptions=False)
+        async with api.running(), httpx.AsyncClient(transport=transport, base_url="http://api.test") as http:
+            for text in (*NO_KEYS, forged):
+                assert (await http.get(JOBS, headers={"Authorization": f"Bearer {text}"})).status_code == 401
+            for text in (*NO_KEYS, forged, f"ost_²_{'x' * 43}"):
+                assert (await http.post("/console/sign-in", data={"key": text})).status_code == 401
+
+    assert asked == []
+
+
+@pytest.mark.usefixtures("at")
+async def test_a_token_goes_to_the_cell_of_its_tenant(file: Path, two: dict[str, Urls]) -> None:
+    ask(two["one"], "select 1 from ostinato.set_place('globex', 'left', 'two')")
+    with Issuer() as issuer:
+        api = CellsApi(read_cells(issuer.settings(cells_file=str(file))), [])
+        transport = httpx.ASGITransport(api, raise_app_exceptions=False)
+        async with api.running(), httpx.AsyncClient(transport=transport, base_url="http://api.test") as http:
+            for tenant in ("acme", "globex"):
+                sent = {"Authorization": f"Bearer {issuer.token(tenant=tenant)}"}
+                assert (await http.post(JOBS, json={"kind": "app.task"}, headers=sent)).status_code == 202
+
+    assert ask(two["one"], "select tenant_id from ostinato_data.job") == [("acme",)]
+    assert ask(two["two"], "select tenant_id from ostinato_data.job") == [("globex",)]
 
 
 @pytest.fixture

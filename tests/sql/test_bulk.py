@@ -71,6 +71,25 @@ def test_a_search_goes_on_where_it_gave_up(db: Session) -> None:
     assert (second["ids"], second["next"]) == ([wanted], None)
 
 
+@pytest.mark.slow
+def test_a_search_gives_up_once_it_has_read_much(db: Session) -> None:
+    """1,500 jobs with arguments as large as they may be took longer than a call may, so nothing was found at all."""
+    wanted = {"args": {"rare": True}}
+    found = db.enqueue(args={"rare": True})
+    large = "select ostinato.enqueue_job('app.task', json_build_object('x', repeat('y', 260000)), queue => 'large')"
+    db.rows(f"{large} from generate_series(1, 210)")
+
+    (first,) = db.call("search_jobs", filter=wanted)
+    (second,) = db.call("search_jobs", filter=wanted, before=first["next"])
+    (seen,) = db.call("preview_bulk", verb="cancel", state="ready", filter=wanted)
+    bulk = db.get("start_bulk", verb="cancel", state="ready", filter=wanted)
+
+    assert (first["ids"], first["next"] is None) == ([], False)
+    assert (second["ids"], second["next"]) == ([found], None)
+    assert (seen["matching"], seen["capped"]) == (0, True)
+    assert run(db, int(str(bulk)))["done"] == 1
+
+
 def test_pages_of_a_search_hold_each_job_once(db: Session) -> None:
     made = [db.enqueue(args={"n": n % 2}) for n in range(20)]
     met: list[int] = []

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from tests.sql.engine import Session
+from tests.sql.engine import Session, Sessions, refused
 
 
 def declared(db: Session, *names: str, queue: str = "default", secrets: str = "") -> None:
@@ -57,3 +57,13 @@ def test_a_kind_that_nobody_runs_is_the_source_of_an_alert(db: Session) -> None:
     db.enqueue("app.lost")
 
     assert db.call("unrun_kind_jobs") == [{"label": "app.lost", "value": 1}]
+
+
+def test_a_tenant_renames_nothing(db: Session, sessions: Sessions) -> None:
+    declared(db, "app.old", "app.new")
+    job = db.enqueue("app.old", tenant_id="acme")
+
+    with refused("OS403", "cannot rename"):
+        sessions.tenant("acme").call("rekind_jobs", old="app.old", new="app.new")
+
+    assert db.value("select kind from ostinato_data.job where id = %s", job) == "app.old"

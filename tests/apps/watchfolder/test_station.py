@@ -500,6 +500,18 @@ def test_a_fifo_in_the_place_of_a_heartbeat_blocks_nobody(tmp_path: Path) -> Non
         assert here.ended(body["jobKey"])["error"]["code"] == "TIMEOUT"
 
 
+def test_a_process_reads_nothing_that_is_meant_for_the_fork_server(rogue: Desk) -> None:
+    """A signal that it took would be the end of a process, of whichever tenant, that nobody notices."""
+    body = rogue.place(b"steal")
+    rogue.submit(body)
+    told = rogue.work / body["jobKey"] / "stealing"
+    until(told.exists)
+
+    assert rogue.done(b"fine 4")["state"] == "DONE"
+    rogue.http.delete(f"/jobs/{body['jobKey']}")
+    assert told.read_text() == "0"
+
+
 def _left(here: Desk, job_key: str) -> Path:
     """The process that a worker process started, by its folder in /proc."""
     path = here.work / job_key / "left"

@@ -253,7 +253,11 @@ def database_identity(url: str, channel: str) -> str:
 def runtime_folder() -> Path:
     """Return a folder for sockets that only this user can enter."""
     base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    folder = Path(base, f"ostinato-{os.geteuid()}")
+    return own_folder(Path(base, f"ostinato-{os.geteuid()}"))
+
+
+def own_folder(folder: Path) -> Path:
+    """Return a folder that only this user can enter; PermissionError where somebody else took its name first."""
     folder.mkdir(mode=0o700, exist_ok=True)
     info = folder.lstat()
     if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o077:

@@ -173,6 +173,11 @@ class Authenticator:
             return False
         return True
 
+    async def tenant_of(self, text: str, request: Request) -> str:
+        """Return the tenant of a key or token; raises `Unauthenticated`. It counts no request."""
+        self._check_shape(text)
+        return (await self._who(text, request)).caller.tenant_id
+
     def count(self, request: Request, bucket: Hashable) -> None:
         """Count a request of a caller; raises `TooManyRequests` when there were too many."""
         _take(self._rate, bucket, request)

@@ -3,7 +3,7 @@
     POST …/console/sign-in       the cell that knows the key of the form, whichever page it was typed on
     /cells/two/…                 the cell that the address names: its API and its console
     Authorization: Bearer ost_…  the cell that knows the key: the one where the tenant lives
-    a token (JWT)                the cell where the tenant lives that the token names; the cell itself checks the token
+    a token (JWT)                the cell where the tenant lives that it names; a token that is not good asks no cell
     /health/ready                home, or while it is away another cell that answers
     anything else                home
 
@@ -15,10 +15,7 @@ one cell is seen, or waits, in another. While a tenant moves its cell answers 50
 The next request of that key asks the other cells first: both know it from the load on until its rows are removed.
 """
 
-import base64
-import binascii
 import dataclasses
-import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
@@ -120,8 +117,11 @@ class CellsApi:
 
     async def _knowing(self, text: str, scope: Scope, otherwise: str = "") -> str:
         """Return the cell that knows a key: first the one that knew it last, or made it."""
-        number = text.removeprefix(KEY_PREFIX).partition("_")[0]
-        maker = self._numbers.get(int(number) % STEP, self._home) if number.isdigit() else self._home
+        named = keys.TEXT.fullmatch(text)
+        if named is None:
+            return otherwise or self._home
+        number = named[1]
+        maker = self._numbers.get(int(number) % STEP, self._home)
         first = self._knew.get(number, maker)
         left = self._left.pop(number, None)
         request = Request(scope)
@@ -161,16 +161,10 @@ class CellsApi:
             await clock.now(conn)
         return True
 
-    async def _named_in(self, token: str, _: Scope, otherwise: str = "") -> str:
-        """Return the cell of the tenant that a token names, unchecked: its cell checks it."""
-        otherwise = otherwise or self._home
-        part = token.split(".")[1:2]
-        try:
-            claims = json.loads(base64.urlsafe_b64decode(part[0] + "=" * (-len(part[0]) % 4)))
-            tenant = claims[self.parts[self._home].settings.oidc_tenant_claim]
-        except (IndexError, KeyError, TypeError, ValueError, binascii.Error):
-            return otherwise
-        return await self.cells.where(tenant) if isinstance(tenant, str) and tenant else otherwise
+    async def _named_in(self, token: str, scope: Scope, _otherwise: str = "") -> str:
+        """Return the cell of the tenant that a token names. Only a good one is asked for: a stranger writes any."""
+        authenticator: Authenticator = self.apps[self._home].state.authenticate
+        return await self.cells.where(await authenticator.tenant_of(token, Request(scope)))
 
 
 def _authorization(scope: Scope) -> list[str]:

@@ -29,6 +29,8 @@ _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _ZEROS = "0" * 32
 NO_PROXIES = Proxies()
 LEFT = 499  # the status of a request whose caller left before an answer began
+MOST_DIGITS = 18
+"""Of the length of a body: a longer number is too large by those alone."""
 QUIET = frozenset({"/health/live", "/health/ready"})
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """Counted by name; what else a caller makes up is one label, "other"."""
@@ -147,9 +149,11 @@ class _Passage:
         encoding = headers.get(b"content-encoding", b"identity").lower()
         if encoding not in {b"", b"identity"}:
             raise MediaTypeRefused("the body is compressed", hint="Send it as it is.")
-        length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self._most:
-            raise self._too_large(int(length))
+        length = headers.get(b"content-length", b"")
+        # Any number of zeros may stand before it, and Python refuses to read thousands of digits.
+        size = int(length.lstrip(b"0")[:MOST_DIGITS] or b"0") if length.isdigit() else 0
+        if size > self._most:
+            raise self._too_large(size)
 
     async def receive(self) -> Message:
         """Receive the next piece of the body; raises `BodyTooLarge` when there is too much."""

@@ -272,6 +272,6 @@ def zone_of(name: str) -> ZoneInfo | None:
 def _read_flash(request: Request) -> tuple[str, bool] | None:
     try:
         text, bad = json.loads(base64.urlsafe_b64decode(request.cookies[FLASH]))
-        return str(text)[:LONGEST_FLASH], bool(bad)
-    except (KeyError, ValueError, TypeError, binascii.Error):
+        return str(text)[:LONGEST_FLASH].encode("utf-8", "replace").decode(), bool(bad)
+    except (KeyError, ValueError, TypeError, RecursionError, binascii.Error):
         return None

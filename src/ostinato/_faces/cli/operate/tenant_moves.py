@@ -11,6 +11,7 @@ from rich.text import Text
 from ostinato._core.base.cellmap import Cell, CellMap, read_cells
 from ostinato._core.base.errors import Conflict, DatabaseUnavailable
 from ostinato._core.db.backup import server
+from ostinato._core.db.hostbell import own_folder
 from ostinato._core.engine import cell_setup, cells, moves
 from ostinato._core.engine.moves import Move, Moved, Side
 from ostinato._faces.cli.frame import attach, words
@@ -53,8 +54,7 @@ def move(
         found.cell(to)
         async with sides(found) as open_side:
             source = await where_to_move(found, tenant, open_side, to)
-            folder = Path(tempfile.gettempdir()) / f"ostinato-move-{source.name}-{to}"
-            folder.mkdir(mode=0o700, exist_ok=True)
+            folder = _folder(f"ostinato-move-{source.name}-{to}")
             made = Move(
                 tenant,
                 source,
@@ -81,6 +81,16 @@ def move(
         f" started for {moved.jobs_paused:.2f} s; it could not be asked for {moved.callers_paused:.2f} s of that."
     )
     cli.out.show(moved, Text(said))
+
+
+def _folder(name: str) -> Path:
+    """Return where the rows of a tenant are between the cells: whoever owned that folder could exchange them."""
+    try:
+        return own_folder(Path(tempfile.gettempdir()) / name)
+    except OSError as error:
+        raise Conflict(
+            f"there is no place for the rows of the tenant: {error}", hint="Name a folder of your own in TMPDIR."
+        ) from None
 
 
 async def where_to_move(found: CellMap, tenant: str, open_side: "Opener", to: str) -> Side:

@@ -118,8 +118,8 @@ class Desk:
         if isinstance(value, list):
             return [self._bounded(each) for each in value[:MOST]]
         if isinstance(value, str):
-            text = value if self._shows else redact(value)
-            return text if len(text) <= TEXT else f"{text[:TEXT]}…"
+            text = value[:TEXT] if self._shows else redact(value, TEXT)
+            return text if len(value) <= TEXT else f"{text}…"
         return value
 
 

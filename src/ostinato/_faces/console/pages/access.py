@@ -10,6 +10,7 @@ from ostinato._core.engine import audit, inspect, keys, outbox, sessions, tenant
 from ostinato._faces.api.key_rights import beyond_giving, check_revocation
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_ADMIN, ENGINE_WRITE, READERS
 from ostinato._faces.api.views import JobId, read_json
+from ostinato._faces.console.pages.filters import whole
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
 
@@ -138,9 +139,9 @@ def _lasting(view: View) -> float | None:
     given = view.form.get("days", "").strip()
     if not given:
         return None
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= LONGEST_DAYS:
+    if not 1 <= (days := whole(given)) <= LONGEST_DAYS:
         raise InvalidInput(f"{given[:20]!r} is no number of days", hint=f"Write 1 to {LONGEST_DAYS:,}, or nothing.")
-    return int(given) * 86_400.0
+    return days * 86_400.0
 
 
 def _own(view: View) -> str | None:

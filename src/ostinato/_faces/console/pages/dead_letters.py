@@ -7,6 +7,7 @@ from fastapi import Query, Response
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import inspect, jobs
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
+from ostinato._faces.console.pages.filters import whole
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking
 
@@ -51,11 +52,11 @@ async def cause(
 async def redrive(view: Looking) -> Response:
     """Run some dead letters of a cause again: one first, then more."""
     given = view.form.get("most", "1")
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= MOST_AT_ONCE:
+    if not 1 <= (most := whole(given)) <= MOST_AT_ONCE:
         raise InvalidInput(f"{given[:20]!r} dead letters cannot be run again", hint=f"Choose 1 to {MOST_AT_ONCE:,}.")
     async with view.acting() as conn:
         found = await jobs.redrive(
-            conn, kind=view.form.get("kind") or None, signature=view.form.get("signature"), most=int(given)
+            conn, kind=view.form.get("kind") or None, signature=view.form.get("signature"), most=most
         )
     words = view.words
     said = words.ngettext("%(n)s dead letter runs again.", "%(n)s dead letters run again.", found.redriven)

@@ -15,7 +15,7 @@ from ostinato._core.engine.queues import Queue, Rate
 from ostinato._core.engine.schedules import Gap, Overlap, Schedule
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.names import segment
-from ostinato._faces.console.pages.filters import moment
+from ostinato._faces.console.pages.filters import moment, whole
 from ostinato._faces.console.pages.schedules import moved
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View, zone_of
@@ -177,9 +177,9 @@ def _count(view: View, name: str) -> int | None:
     given = view.form.get(name, "").strip()
     if not given:
         return None
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given) < 2**31:
+    if not 1 <= (count := whole(given)) < 2**31:
         raise InvalidInput(f"{given[:20]!r} is no limit", hint="Write a whole number from 1 on, or nothing.")
-    return int(given)
+    return count
 
 
 def _rate(view: View, name: str) -> Rate | None:

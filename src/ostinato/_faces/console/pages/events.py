@@ -9,15 +9,13 @@ from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.engine import outbox, subscriptions
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.console.names import segment
-from ostinato._faces.console.pages.filters import moment
+from ostinato._faces.console.pages.filters import moment, whole
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
 
 pages = Pages()
 
 PAGE = 50
-LONGEST_POSITION = 18
-"""Digits."""
 Text = Annotated[str, Query(max_length=200)]
 Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 
@@ -137,8 +135,8 @@ def check_typed(view: View, name: str) -> None:
 
 def _since(view: View, given: str) -> int | datetime:
     """Read where a replay begins: a position of the log, or a time."""
-    if given.isascii() and given.isdigit() and len(given) <= LONGEST_POSITION:
-        return int(given)
+    if position := whole(given):
+        return position
     if "-" not in given:
         raise InvalidInput(
             f"{given[:20]!r} is no position of the log", hint="Write a number, such as 1, or choose a time."
@@ -148,6 +146,6 @@ def _since(view: View, given: str) -> int | datetime:
 
 def _position(view: View, name: str) -> int:
     given = view.form.get(name, "")
-    if not (given.isascii() and given.isdigit() and len(given) <= LONGEST_POSITION):
+    if not (position := whole(given)):
         raise InvalidInput(f"{given[:20]!r} is no position of the log", hint="Use the button beside an event.")
-    return int(given)
+    return position

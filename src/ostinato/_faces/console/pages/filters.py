@@ -16,6 +16,8 @@ from ostinato._faces.console.view import View
 
 STATES = get_args(State)
 LONGEST = 200
+LONGEST_NUMBER = 18
+"""Digits of an id, a position or a count."""
 LONGEST_OF = {"args": 2_000, "signature": 1_000}
 
 
@@ -97,6 +99,11 @@ def moment(view: View, text: str) -> datetime:
         return found if found.tzinfo else found.replace(tzinfo=view.prefs.zone)
     except ValueError:
         raise InvalidInput(f"{text[:40]!r} is no time", hint="Write it as 2026-03-02T08:30.") from None
+
+
+def whole(text: str) -> int:
+    """Parse a whole number that a form sent; 0 if it is none. Python refuses to read thousands of digits."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER else 0
 
 
 def arguments(text: str) -> dict[str, Any]:

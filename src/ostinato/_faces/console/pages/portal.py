@@ -18,7 +18,7 @@ from ostinato._core.engine.webhook_deliveries import DeliveryState
 from ostinato._faces.api.permissions import ENGINE_WRITE, WEBHOOKS_PORTAL
 from ostinato._faces.console.doorman import set_cookie
 from ostinato._faces.console.names import segment
-from ostinato._faces.console.pages.filters import moment
+from ostinato._faces.console.pages.filters import moment, whole
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
 
@@ -140,11 +140,12 @@ async def act(view: Looking, name: Name, verb: Literal["disable", "enable", "res
 async def resend(conn: AsyncConnection[Any], view: View, name: str, tenant: str) -> int:
     """Send one delivery again that the form names, or all that were given up, or since a time; returns how many."""
     given = view.form.get("delivery", "")
-    if given and not (given.isascii() and given.isdigit() and len(given) < 19):  # noqa: PLR2004 - digits of an id
+    number = whole(given)
+    if given and not number:
         raise InvalidInput(f"{given[:20]!r} is no delivery", hint="Use the button beside one.")
     # `find` looks among the deliveries of this endpoint: an id of another one is not in it.
     states: list[DeliveryState] = ["dead", "delivered"] if given else ["dead"]
-    ids = [int(given)] if given else None
+    ids = [number] if given else None
     since = moment(view, view.form["since"]) if view.form.get("since") else None
     found = await webhook_deliveries.find(conn, name, tenant_id=tenant, states=states, ids=ids, since=since)
     return await webhook_deliveries.redeliver(conn, name, found, tenant_id=tenant)

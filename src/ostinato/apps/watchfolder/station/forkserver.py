@@ -52,11 +52,13 @@ class ForkServer:
         self._pipes: dict[int, int] = {}
         """The reading end of each process's pipe."""
         self._said: dict[int, bytes] = {}
+        self._wake = os.pipe()
+        """A signal wakes us by it. A worker process that had it could read in our place, and we would wait for ever."""
         self._buffer = b""
 
     def serve(self) -> None:
         """Take orders until the line closes."""
-        reading, writing = os.pipe()
+        reading, writing = self._wake
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -103,7 +105,8 @@ class ForkServer:
         pid = os.fork()
         if pid == 0:
             try:
-                for number in (*self._held.values(), *self._pipes.values(), hearing):
+                signal.set_wakeup_fd(-1)
+                for number in (*self._held.values(), *self._pipes.values(), *self._wake, hearing):
                     os.close(number)
                 _become_worker(order, us, saying, offline=self._offline)
                 run_task(self._work.run, order["task"])
@@ -181,7 +184,6 @@ def _kill_group(pid: int) -> None:
 
 
 def _become_worker(order: dict[str, Any], parent: int, saying: int, *, offline: bool) -> None:
-    signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     task = order["task"]

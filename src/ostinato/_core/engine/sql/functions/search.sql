@@ -2,11 +2,16 @@
 --
 -- A search reads one place (a state), or all jobs, by id, and leaves out what does not match. The fields that an index
 -- knows choose the candidates (find_jobs, inspect.sql); arguments have no index, so candidates are read in windows, and
--- a search gives up after `search_cap` of them: `next` says from where to go on, also when nothing was found so far.
+-- a search gives up after `search_cap` of them, or once it has read `search_bytes` of arguments, which takes about a
+-- second: `next` says from where to go on, also when nothing was found so far.
 -- Ids grow with time, a day at a time, so a time is a range of ids too.
 
 -- So many jobs a search looks at, at the most.
 create function ostinato_internal.search_cap() returns integer language sql immutable parallel safe as 'select 10000';
+
+-- So much of arguments a search reads, at the most, and those of one window more.
+create function ostinato_internal.search_bytes() returns bigint language sql immutable parallel safe as
+'select 33554432::bigint';
 
 -- Returns the filter that a JSON object describes; refuses what no field can hold.
 create function ostinato_internal.job_filter_of(filter json) returns ostinato_data.job_filter
@@ -87,12 +92,14 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_plain  constant boolean := f.args is null and f.text is null and f.since is null and f.until is null
                                  and (f.correlation_id is null or not oldest);
-    v_size   constant integer := case when v_plain then most else greatest(most, 1000) end;
+    v_reads  constant boolean := f.args is not null or f.text is not null;
+    v_size   constant integer := case when v_plain then most when v_reads then 100 else greatest(most, 1000) end;
     v_first  constant bigint := ostinato_internal.first_id(f.since);  -- 0 without a time
     v_last   constant bigint := least(
         case when f.until is not null then ostinato_internal.first_id(f.until) + ostinato_internal.ids_of_a_day() end,
         below, ostinato_internal.last_id());
     v_looked integer := 0;
+    v_read   bigint := 0;
     v_window bigint[];
 begin
     ids := '{}';
@@ -108,12 +115,17 @@ begin
               and (f.text is null or strpos(lower(j.args::text), lower(f.text)) > 0)
             order by w.n);
         v_looked := v_looked + cardinality(v_window);
+        if v_reads then
+            v_read := v_read + coalesce((
+                select sum(octet_length(j.args::text)) from unnest(v_window) w (id) join job j on j.id = w.id), 0);
+        end if;
         next := case when cardinality(v_window) = v_size then v_window[v_size] end;
         if cardinality(ids) > most or (cardinality(ids) = most and next is not null) then
             ids := ids[:most];
             next := ids[most];
         end if;
-        exit when next is null or cardinality(ids) >= most or v_looked >= ostinato_internal.search_cap();
+        exit when next is null or cardinality(ids) >= most or v_looked >= ostinato_internal.search_cap()
+                  or v_read >= ostinato_internal.search_bytes();
         if (case when oldest then next >= v_last - 1 else next <= v_first end) then
             next := null;
             return;

@@ -226,7 +226,7 @@ declare
 begin
     if not ostinato_internal.sees_all() then
         raise exception using errcode = 'OS403', message = 'a tenant cannot rename jobs of all tenants',
-            hint = 'Ask who looks after the installation.';
+            detail = json_build_object('old', v_old, 'new', v_new), hint = 'Ask who looks after the installation.';
     end if;
     if v_to is null then
         raise exception using errcode = 'OS404', message = format('no worker has declared the kind %L', v_new),
