@@ -187,11 +187,15 @@ class Clock:
 
 
 @cache
-def language(code: str, extra: tuple[str, ...] = ()) -> Language:
-    """Load a language by its code; `extra` are the packages of applications that have catalogues."""
+def language(code: str, extra: tuple[str, ...] = (), first: str | None = None) -> Language:
+    """Load a language by its code; `extra` are the packages of applications that have catalogues.
+
+    The console's catalogue is asked before those, and before it that of the package `first`: on the pages of
+    an application a word means what the application means by it.
+    """
     catalogue: gettext.NullTranslations = gettext.NullTranslations()
     if code != "en":
-        for package in (*extra, HERE):  # the last one added is asked first
+        for package in (*extra, HERE, *([] if first is None else [first])):  # the last one added is asked first
             catalogue = _with(catalogue, package, code)
     return Language(code, catalogue)
 
