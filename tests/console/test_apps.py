@@ -66,6 +66,8 @@ async def test_an_application_speaks_french_by_its_own_catalogue(console: Consol
 
     for text in ("Bureau", "Papiers", "3 papiers attendent", "Tout tamponner", "Aperçu"):
         assert text in shown, text
+    assert "retenu" in shown  # what the application means by held, and not what the engine does
+    assert "Boîte de décisions" in shown
 
 
 async def test_a_page_is_seen_by_those_whom_its_panel_allows(console: Console) -> None:

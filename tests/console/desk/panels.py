@@ -76,7 +76,7 @@ async def front(_conn: Connection, look: Look) -> Sequence[Block]:
         Table(
             "Newest papers",
             ("paper", "state", "day", "pages"),
-            [[Link("7/a <b>", "paper", {"id": "7/a <b>"}), State("stamped", "ok"), THEN.date(), 3]],
+            [[Link("7/a <b>", "paper", {"id": "7/a <b>"}), State("held", "ok"), THEN.date(), 3]],
             Link("More papers", "papers"),
         ),
         Timeline("What happened", [Moment(THEN, "stamped", "by Ada", "ok"), Moment(THEN, "new", "", "info")]),

@@ -25,6 +25,6 @@ def say(words: Language, note: str) -> str:
         if found := pattern.fullmatch(note):
             values = found.groupdict()
             if hours := values.get("hours"):
-                values["hours"] = words.number(float(hours))
+                values["hours"] = words.number(float(hours), len(hours.partition(".")[2]))
             return words.gettext(text) % values
     return note

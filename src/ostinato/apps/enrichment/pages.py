@@ -12,6 +12,7 @@ from ostinato.apps.enrichment import service
 from ostinato.apps.enrichment.http import DIRECTORS, EVERYBODYS, READ, REFRESH, WHOLE
 from ostinato.apps.enrichment.merge import FIELDS
 from ostinato.apps.enrichment.model import Trigger
+from ostinato.apps.enrichment.panel import unwrapped
 from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
@@ -190,7 +191,7 @@ def _card(found: Company, who: Look) -> list[list[Any]]:
 
 def _sources(whole: Opened) -> list[Block]:
     answers: list[list[Any]] = [
-        [str(each.source_api), _state(each.last_status), each.last_retrieved_at, each.last_http_status, each.last_error]
+        [str(each.source_api), _state(each.last_status), each.last_retrieved_at, each.last_http_status, unwrapped(each.last_error)]
         for each in whole.source_retrievals
     ]
     kept: list[list[Any]] = [

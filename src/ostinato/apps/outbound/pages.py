@@ -59,6 +59,10 @@ STATES = (
     *(N_("QUEUED"), N_("SENDING"), N_("SENT"), N_("DELIVERED"), N_("FAILED"), N_("CANCELLED")),
     *(N_("TRYING"), N_("SUCCESS"), N_("GRANTED"), N_("DENIED"), N_("REVOKED"), N_("EXPIRED"), N_("PENDING")),
 )
+WAITS = (
+    *(N_("SEND_AT"), N_("QUIET_HOURS"), N_("SENDER_HELD"), N_("SENDER_RATE"), N_("RECIPIENT_PAUSED")),
+    *(N_("TEMPLATE_HELD"), N_("HOLD"), N_("RETRY"), N_("UNKNOWN_OUTCOME"), N_("a worker")),
+)
 STORY = (
     *(N_("NOTIFICATION_CREATED"), N_("NOTIFICATION_SENDING"), N_("NOTIFICATION_SENT"), N_("NOTIFICATION_DELIVERED")),
     *(N_("NOTIFICATION_ATTEMPT_FAILED"), N_("NOTIFICATION_FAILED"), N_("NOTIFICATION_QUEUED_AGAIN")),
@@ -121,7 +125,7 @@ async def message(conn: Connection, look: Look) -> Sequence[Block]:
         Moment(
             each["created_at"],
             look.words("attempt %(n)s", n=each["attempt_no"]),
-            " ".join(filter(None, (each["status"], each["error_code"], each["error_message"]))),
+            " ".join(filter(None, (look.words(each["status"]), each["error_code"], each["error_message"]))),
             TONES.get(each["status"], "info"),
             each["ended_at"],
         )
@@ -135,7 +139,7 @@ async def message(conn: Connection, look: Look) -> Sequence[Block]:
         N_("person"): Link(row["subject_id"], "consents", {"subject": row["subject_id"], "tenant": tenant}),
         N_("dossier"): row["dossier_id"],
         N_("template"): row["template_code"],
-        N_("waits for"): row["waits_for"],
+        N_("waits for"): _waits(row),
         N_("error"): row["error_code"],
         N_("trail"): Link(trail, "/trail", {"q": trail}) if trail else None,
         N_("job"): Link(str(row["job_id"]), f"/jobs/{row['job_id']}") if row["job_id"] else None,
@@ -153,7 +157,7 @@ async def message(conn: Connection, look: Look) -> Sequence[Block]:
         ),
         Timeline("Time line", sorted(moments, key=lambda each: each.at)),
         Facts("Message", facts),
-        Prose("What it says", json.dumps(row["payload"], ensure_ascii=False, indent=2)),
+        Prose("What it says", _said(row["payload"])),
     ]
 
 
@@ -234,11 +238,23 @@ def _tenant(look: Look) -> str:
     return found
 
 
+def _said(payload: dict[str, Any]) -> str:
+    """Return the subject and the text of a message; of one from a template what it is made of."""
+    text = [payload.get(part) for part in ("subject", "text")]
+    if any(text):
+        return "\n\n".join(str(part) for part in text if part)
+    return json.dumps({name: value for name, value in payload.items() if value}, ensure_ascii=False, indent=2)
+
+
 def _listed(row: Row) -> list[Any]:
     link = Link(row["created_at"], "message", {"id": str(row["id"]), "tenant": row["tenant_id"]})
     state = State(row["status"], TONES.get(row["status"], "info"))
-    rest = (row["template_code"], state, row["waits_for"], row["error_code"], row["dossier_id"])
+    rest = (row["template_code"], state, _waits(row), row["error_code"], row["dossier_id"])
     return [link, row["channel"], row["to_address"], *rest]
+
+
+def _waits(row: Row) -> State | None:
+    return State(row["waits_for"]) if row["waits_for"] else None
 
 
 def _proof(row: Row) -> list[Any]:
