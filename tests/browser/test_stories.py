@@ -176,10 +176,7 @@ def test_revoke_a_key_and_see_its_caller_refused(olga: Looker, place: Place, req
 
     def status() -> int:
         return httpx.get(
-            f"{place.url}/api/v1/engine/queues",
-            headers={"Authorization": f"Bearer {key}"},
-            trust_env=False,
-            timeout=60,
+            f"{place.url}/api/v1/engine/queues", headers={"Authorization": f"Bearer {key}"}, trust_env=False, timeout=60
         ).status_code
 
     assert status() == 200

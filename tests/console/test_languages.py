@@ -153,7 +153,10 @@ def test_a_mark_of_french_stays_on_the_line_of_its_word() -> None:
 @pytest.mark.parametrize(
     ("note", "french"),
     [
-        ("gap: 02:30 does not exist, 03:30 instead", f"02:30 n’existe pas ce jour-là{SPACE}: 03:30 à la place"),
+        (
+            "gap: 02:30 does not exist, 03:30 instead",
+            f"02:30 n\N{RIGHT SINGLE QUOTATION MARK}existe pas ce jour-là{SPACE}: 03:30 à la place",
+        ),
         ("overlap: the first of two", f"cette heure vient deux fois{SPACE}: la première"),
         ("overlap: the second of two", f"cette heure vient deux fois{SPACE}: la seconde"),
         ("a day of 23.5 h", "un jour de 23,5 h"),

@@ -16,7 +16,7 @@ from ostinato.apps.enrichment.panel import unwrapped
 from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.apps.enrichment.views import Company, Opened, Row, look, whole_view
+from ostinato.apps.enrichment.views import Company, Opened, Retrieval, Row, look, whole_view
 from ostinato.errors import Conflict, InvalidInput, NotFound
 from ostinato.observe import (
     N_,
@@ -189,11 +189,12 @@ def _card(found: Company, who: Look) -> list[list[Any]]:
     return rows
 
 
+def _answer(each: Retrieval) -> tuple[Any, ...]:
+    return str(each.source_api), _state(each.last_status), each.last_retrieved_at, each.last_http_status
+
+
 def _sources(whole: Opened) -> list[Block]:
-    answers: list[list[Any]] = [
-        [str(each.source_api), _state(each.last_status), each.last_retrieved_at, each.last_http_status, unwrapped(each.last_error)]
-        for each in whole.source_retrievals
-    ]
+    answers: list[list[Any]] = [[*_answer(each), unwrapped(each.last_error)] for each in whole.source_retrievals]
     kept: list[list[Any]] = [
         [each.doc_type, str(each.source_api), each.retrieved_at, each.checksum[:16]] for each in whole.documents
     ]

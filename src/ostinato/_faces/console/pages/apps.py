@@ -220,8 +220,7 @@ class Drawn:
             return draw.chart(title, lines, ticks, view.words.number)
         if isinstance(block, Timeline):
             bars = [
-                draw.Bar(self.say(app, each.row), each.at, each.until, each.tone, each.note)
-                for each in block.moments
+                draw.Bar(self.say(app, each.row), each.at, each.until, each.tone, each.note) for each in block.moments
             ]
             return draw.timeline(title, bars, view.clock.tick)
         return ""
