@@ -141,6 +141,7 @@ def test_every_page_that_an_alert_leads_to_is_in_the_menu() -> None:
     [
         ({"paused": True, "ready": 3}, "paused"),
         ({"ready": 3, "workers": 0}, "nobody serves it"),
+        ({"workers": 0}, "nobody serves it"),
         ({"ready": 3, "running": 10, "concurrency": 10, "oldest_wait": 300.0}, "at its limit"),
         ({"ready": 1, "running": 1, "oldest_wait": 61.0}, "behind"),
         ({"ready": 1, "running": 1, "oldest_wait": 3.0}, "flowing"),
