@@ -115,7 +115,7 @@ async def test_a_bulk_cancel_is_previewed_started_and_shown(console: Console, ap
 
 
 async def test_a_bulk_action_that_was_stopped_is_started_again_with_the_same_filter(console: Console, api: Api) -> None:
-    args = {"card": "again"}
+    args = {"card": "hidden"}
     which = {"tenant_id": "bulk-b", "kind": "shop.ship", "args": args, "since": "2026-01-01T00:00:00+00:00"}
     async with api.worker.transaction() as conn:
         started = await bulk.start(conn, "redrive", which)  # type: ignore[arg-type]
@@ -128,10 +128,10 @@ async def test_a_bulk_action_that_was_stopped_is_started_again_with_the_same_fil
     preview = await operator.text(unescape(link[1]))
 
     assert "Run dead letters again" in preview
-    assert all(value in preview for value in ('{"card": "again"}', "shop.ship", "bulk-b", "2026-01-01"))
+    assert all(value in preview for value in ('{"card": "hidden"}', "shop.ship", "bulk-b", "2026-01-01"))
     shown = (await reader.get(f"/bulk/{started}")).text
     assert "/bulk/new" not in shown
-    assert "again" not in shown.partition("<main")[2]
+    assert "hidden" not in shown.partition("<main")[2]
 
 
 async def _after(visitor: object, path: str) -> str:
