@@ -77,6 +77,8 @@ CARD = (N_("field"), N_("value"), N_("said by"), N_("seen at"), N_("freshness"))
 ANSWERS = (N_("source"), N_("state"), N_("time"), N_("answer"), N_("error"))
 KEPT = (N_("document"), N_("source"), N_("time"), N_("checksum"))
 DIRECTOR = (N_("name"), N_("role"))
+NONE_MATCHES = N_("No request is about this SIREN.")
+NO_REQUEST = N_("Nobody has asked for a company yet: POST /v1/requests asks for one.")
 
 
 async def companies(conn: Connection, who: Look) -> Sequence[Block]:
@@ -105,7 +107,7 @@ async def companies(conn: Connection, who: Look) -> Sequence[Block]:
     ]
     return [
         Form("Find", (Field("siren", "SIREN", siren, most=20),), "companies"),
-        Table("Requests", LISTED, shown, older),
+        Table("Requests", LISTED, shown, older, NONE_MATCHES if siren or before else NO_REQUEST),
     ]
 
 

@@ -83,6 +83,11 @@ PROOF = (N_("said"), N_("what"), N_("from"), N_("to"), N_("source"), N_("by"), N
 SENDER = (N_("tenant"), N_("channel"), N_("sender"), N_("name"), N_("state"), N_("proven by"), N_("held until"))
 TEMPLATE = (N_("template"), N_("language"), N_("category"), N_("at its provider"), N_("state"), N_("text"))
 
+NONE_MATCHES = N_("No message matches.")
+NO_MESSAGE = N_("No message was asked for yet: POST /api/v1/outbound/messages asks for one.")
+NO_TEMPLATE = N_("There is no template yet: PUT /api/v1/outbound/templates/CODE/LANGUAGE writes one.")
+NO_SENDER = N_("There is no sender yet, so nothing goes out: PUT /api/v1/outbound/senders adds one.")
+
 
 async def messages(conn: Connection, look: Look) -> Sequence[Block]:
     """Show messages, newest first, by status and dossier."""
@@ -109,7 +114,11 @@ async def messages(conn: Connection, look: Look) -> Sequence[Block]:
         )
     states = {"": N_("any"), **{str(each): str(each) for each in Status}}
     fields = (Field("status", "Status", status, states), Field("dossier", "Dossier", dossier))
-    return [Form("Find", fields, "messages"), Table("Messages", LISTED, [_listed(row) for row in rows[:MOST]], older)]
+    empty = NONE_MATCHES if status or dossier or at else NO_MESSAGE
+    return [
+        Form("Find", fields, "messages"),
+        Table("Messages", LISTED, [_listed(row) for row in rows[:MOST]], older, empty),
+    ]
 
 
 async def message(conn: Connection, look: Look) -> Sequence[Block]:
@@ -196,7 +205,7 @@ async def consents(conn: Connection, look: Look) -> Sequence[Block]:
 async def templates(conn: Connection, look: Look) -> Sequence[Block]:
     """Show the templates, and how they stand at their provider."""
     rows = await store.rows(conn, "page_templates", tenant_id=look.tenant_id)
-    return [Table("Templates", TEMPLATE, [_template(row, look.now) for row in rows])]
+    return [Table("Templates", TEMPLATE, [_template(row, look.now) for row in rows], empty=NO_TEMPLATE)]
 
 
 async def senders(conn: Connection, look: Look) -> Sequence[Block]:
@@ -209,7 +218,7 @@ async def senders(conn: Connection, look: Look) -> Sequence[Block]:
             held = look.words("%(sender)s is held: %(why)s", sender=row["provider_key"], why=why)
             release = Action("Release it", "release", {"sender": row["id"]}, row["tenant_id"], "primary")
             blocks += [Note("A sender is held", held, "warn"), Actions((release,))]
-    return [*blocks, Table("Senders", SENDER, [_sender(row, look.now) for row in rows])]
+    return [*blocks, Table("Senders", SENDER, [_sender(row, look.now) for row in rows], empty=NO_SENDER)]
 
 
 async def retry(conn: Connection, look: Look) -> str:

@@ -39,6 +39,8 @@ NOTES: Mapping[re.Pattern[str], str] = {
 """What `rules` notes of a day, and the same as it is translated."""
 STATES = (N_("scheduled"), N_("open"), N_("closed"), N_("missed"), N_("to come"))
 
+NO_GROUP = N_("There is no group yet: POST /api/v1/rounds/groups makes one.")
+
 
 async def front(conn: Connection, look: Look) -> Sequence[Block]:
     """Show the groups, and how many rounds are scheduled or open."""
@@ -48,7 +50,7 @@ async def front(conn: Connection, look: Look) -> Sequence[Block]:
     more = Link(look.words("More"), "", {"after": rows[MOST - 1]["id"]}) if len(rows) > MOST else None
     return [
         Counts("Rounds now", {"scheduled": 0, "open": 0} | counts),
-        Table("Groups", GROUP, [_listed(row, look) for row in rows[:MOST]], more),
+        Table("Groups", GROUP, [_listed(row, look) for row in rows[:MOST]], more, NO_GROUP),
     ]
 
 
