@@ -1,6 +1,6 @@
 """Says in the reader's language what is special about a slot on a day when clocks are moved.
 
-The engine says it in English (`ostinato_internal.slot_note`); a note that is not known here stays as it is.
+The engine says it in English, with its slots; a note that is not known here stays as it is.
 """
 
 import re
