@@ -15,6 +15,7 @@ FOLDERS = "/api/v1/watchfolder/folders"
 FOLDER = "courrier"
 CAPTURES = "/documents/capture"
 BULK = "/api/v1/engine/bulk"
+BUSY = 503
 
 
 def furnish_apps(place: Place) -> None:
@@ -37,29 +38,27 @@ def _redrive(http: httpx.Client) -> None:
     started = http.post(BULK, json=asked | {"reason": "the customer is back"})
     assert started.status_code in (200, 202), started.text
     path = f"{BULK}/{started.json()['bulk_id']}"
-    until(lambda: _told(http.get(path))["state"] not in {"running", "waiting"})
+    until(lambda: _asked(http, path)["state"] not in {"running", "waiting"})
 
 
 def scan_twice(http: httpx.Client, first: str, second: str, text: str) -> str:
     """Have a page read and then come again; the key under which it is held."""
     made = http.post(FOLDERS, json={"name": FOLDER})
     assert made.status_code in (201, 409), made.text
-    incoming = Path(_told(http.get(f"{FOLDERS}/{FOLDER}"))["path"]) / "in"
+    incoming = Path(_asked(http, f"{FOLDERS}/{FOLDER}")["path"]) / "in"
     page = scans.render(text, dpi=110, kind="PNG")
     until(incoming.is_dir)
-    done = len(_told(http.get(f"{FOLDERS}/{FOLDER}/jobs", params={"state": "DONE"}))["jobs"])
+    done = len(_asked(http, f"{FOLDERS}/{FOLDER}/jobs", state="DONE")["jobs"])
     _put(incoming, first, page)
-    until(lambda: len(_told(http.get(f"{FOLDERS}/{FOLDER}/jobs", params={"state": "DONE"}))["jobs"]) > done)
+    until(lambda: len(_asked(http, f"{FOLDERS}/{FOLDER}/jobs", state="DONE")["jobs"]) > done)
     _put(incoming, second, page)
     until(lambda: bool(_waiting(http)))
     return str(_waiting(http)[0]["job_key"])
 
 
 def _waiting(http: httpx.Client) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = _told(
-        http.get(f"{FOLDERS}/{FOLDER}/duplicates", params={"state": "DUPLICATE_PENDING"})
-    )["duplicates"]
-    return found
+    held = _asked(http, f"{FOLDERS}/{FOLDER}/duplicates", state="DUPLICATE_PENDING")
+    return list(held["duplicates"])
 
 
 def _put(folder: Path, name: str, data: bytes) -> None:
@@ -112,7 +111,19 @@ def _capture(http: httpx.Client, place: Place) -> None:
         if upload == "as_is":
             assert http.post(CAPTURES, json=body | {"size_bytes": body["size_bytes"] + 1}).status_code == 409
         path = f"{CAPTURES}/{body['capture_id']}"
-        until(lambda path=path, ends=ends: _told(http.get(path))["state"] in (ends, "ANCHORED"))  # type: ignore[misc]
+        until(lambda path=path, ends=ends: _asked(http, path)["state"] in (ends, "ANCHORED"))  # type: ignore[misc]
+
+
+def _asked(http: httpx.Client, path: str, **params: str) -> dict[str, Any]:
+    """What is there; asked again while the database has no room for one more."""
+    answers: list[httpx.Response] = []
+
+    def answered() -> bool:
+        answers.append(http.get(path, params=params))
+        return answers[-1].status_code != BUSY
+
+    until(answered)
+    return _told(answers[-1])
 
 
 def _told(answer: httpx.Response) -> dict[str, Any]:

@@ -78,6 +78,11 @@ class Place:
         )
         return int(self.value(added, kind, json.dumps(args), tenant, run_at))
 
+    def add_many(self, kind: str, count: int, **args: object) -> None:
+        """Add jobs of a kind, all at once."""
+        added = "select count(ostinato.enqueue_job(%s, %s::json, tenant_id => %s)) from generate_series(1, %s)"
+        self.value(added, kind, json.dumps(args), TENANT, count)
+
     def state(self, job: int) -> str:
         return str(self.value("select ostinato.job_state(%s)", job))
 

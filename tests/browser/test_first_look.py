@@ -32,17 +32,17 @@ def test_the_link_that_up_prints_opens_now(browser: Browser, place: Place, share
     env = {"OSTINATO_DATABASE_URL": urls.worker, "OSTINATO_ADMIN_URL": urls.admin, "COLUMNS": "300"}
     with (
         at_terminal(env | {"OSTINATO_API_METRICS_PORT": "0"}, "up", "--only", "api", "--port", "0") as terminal,
-        browser.new_context(locale="en-GB") as context,
+        looking(browser, place, locale="en-GB") as looker,
     ):
         said = terminal.reads_until("ticket=")
         said += terminal.reads_until("\n")
         link = re.search(r"http://\S+/console/enter\?ticket=[\w-]+", said)
         assert link is not None, said
-        page = context.new_page()
+        page = looker.page
         page.goto(link[0])
 
         expect(page.get_by_role("heading", level=1)).to_contain_text("Now")
-        assert page.url.endswith("/console/")
+        page.wait_for_url("**/console/")
         terminal.types("\x03")
         terminal.process.wait()
 
@@ -80,9 +80,8 @@ def test_the_pages_around_signing_in_are_readable(browser: Browser, place: Place
 def test_what_is_done_and_fails_is_seen_moving_before_the_minute_is_over(place: Place, lea: Looker) -> None:
     lea.go("/")
     lea.page.evaluate("document.body.dataset.same = 'page'")
-    for _ in range(MANY):
-        place.add("tour.greet", name="Ada")
-        place.add("tour.poison", reason="no such customer")
+    place.add_many("tour.greet", MANY, name="Ada")
+    place.add_many("tour.poison", MANY, reason="no such customer")
 
     for whole, running in (("done", "done-now"), ("failing", "failing-now")):
         lea.page.wait_for_function(

@@ -151,5 +151,6 @@ def test_what_is_wrong_with_a_page_is_found(browser: Browser, place: Place) -> N
 
         assert any(each.startswith("image-alt") for each in looker.violations())
         assert looker.is_too_wide()
-        looker.page.evaluate("fetch('http://127.0.0.2:1/').catch(() => 0)")
+        with looker.page.expect_request("http://127.0.0.2:1/"):
+            looker.page.evaluate("fetch('http://127.0.0.2:1/').catch(() => 0)")
         assert any("127.0.0.2" in each for each in looker.wrong)

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Annotated
 
 import pytest
@@ -111,6 +112,26 @@ async def test_a_bulk_cancel_is_previewed_started_and_shown(console: Console, ap
     assert await state(api, kept) == "ready"
     assert "Cancel jobs" in await operator.text("/bulk")
     assert "had ended already" in (await _after(operator, f"{path}/stop"))
+
+
+async def test_a_bulk_action_that_was_stopped_is_started_again_with_the_same_filter(console: Console, api: Api) -> None:
+    args = {"card": "hidden"}
+    which = {"tenant_id": "bulk-b", "kind": "shop.ship", "args": args, "since": "2026-01-01T00:00:00+00:00"}
+    async with api.worker.transaction() as conn:
+        started = await bulk.start(conn, "redrive", which)  # type: ignore[arg-type]
+        await bulk.stop(conn, started)
+    operator, reader = await console.visitor("bulk-b", "ops"), await console.visitor("bulk-b", "reader")
+
+    page = (await operator.get(f"/bulk/{started}")).text
+    link = re.search(r'href="/console(/bulk/new[^"]+)"', page)
+    assert link is not None
+    preview = await operator.text(unescape(link[1]))
+
+    assert "Run dead letters again" in preview
+    assert all(value in preview for value in ('{"card": "hidden"}', "shop.ship", "bulk-b", "2026-01-01"))
+    shown = (await reader.get(f"/bulk/{started}")).text
+    assert "/bulk/new" not in shown
+    assert "hidden" not in shown.partition("<main")[2]
 
 
 async def _after(visitor: object, path: str) -> str:

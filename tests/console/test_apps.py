@@ -32,6 +32,7 @@ async def test_one_of_everything_is_drawn_and_nothing_of_it_is_markup(console: C
     assert 'href="/console/apps/desk/paper?id=7%2Fa%20%3Cb%3E"' in front
     assert "clocks go forward" in front
     assert "3 papers wait" in front
+    assert "No paper is lost." in front
     assert 'action="/console/apps/desk/papers"' in front
     assert "<script>alert" not in paper
     assert "&lt;script&gt;" in paper
@@ -66,6 +67,9 @@ async def test_an_application_speaks_french_by_its_own_catalogue(console: Consol
 
     for text in ("Bureau", "Papiers", "3 papiers attendent", "Tout tamponner", "Aperçu"):
         assert text in shown, text
+    assert "retenu" in shown  # what the application means by held, and not what the engine does
+    assert "Boîte de décisions" in shown
+    assert "Aucun papier perdu." in shown
 
 
 async def test_a_page_is_seen_by_those_whom_its_panel_allows(console: Console) -> None:

@@ -13,9 +13,11 @@ from babel.messages.extract import extract_from_dir
 
 from ostinato._core.base.alerts import ENGINE_ALERTS, Alert
 from ostinato._core.runtime.installed import installed_apps
+from ostinato._faces.console import slot_notes
 from ostinato._faces.console.text import DASH, Clock, language, preferred
 from tests.console.conftest import Console
 from tests.house.test_words import texts
+from tests.sql.engine import Session
 
 CONSOLE = Path(__file__).parents[2] / "src" / "ostinato" / "_faces" / "console"
 METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2")]
@@ -139,6 +141,44 @@ def test_a_moment_of_another_day_has_its_day_in_the_zone_of_the_reader() -> None
 )
 def test_the_language_is_the_one_that_the_browser_prefers(header: str, chosen: str) -> None:
     assert preferred(header) == chosen
+
+
+def test_a_mark_of_french_stays_on_the_line_of_its_word() -> None:
+    words = language("fr")
+
+    assert words.gettext("The exact message:") == f"Le message exact{SPACE}:"
+    assert words.ngettext("alert {label} cannot be measured: its source failed once", "", 1).count(f"{SPACE}:") == 1
+
+
+@pytest.mark.parametrize(
+    ("note", "french"),
+    [
+        (
+            "gap: 02:30 does not exist, 03:30 instead",
+            f"02:30 n\N{RIGHT SINGLE QUOTATION MARK}existe pas ce jour-là{SPACE}: 03:30 à la place",
+        ),
+        ("overlap: the first of two", f"cette heure vient deux fois{SPACE}: la première"),
+        ("overlap: the second of two", f"cette heure vient deux fois{SPACE}: la seconde"),
+        ("a day of 23.5 h", "un jour de 23,5 h"),
+        ("what a later release says", "what a later release says"),
+    ],
+)
+def test_what_is_special_about_a_slot_is_said_in_french(note: str, french: str) -> None:
+    assert slot_notes.say(language("fr"), note) == french
+    assert slot_notes.say(language("en"), note) == note
+
+
+def test_every_note_of_the_engine_about_a_slot_is_known(db_session: Session) -> None:
+    """What the engine says of real days of real zones is translated."""
+    asked = """
+        select note from (values ('Europe/Paris'), ('Australia/Lord_Howe')) z (zone),
+             ostinato.preview_fires('30 2 * * *', zone => z.zone, overlap => 'both', n => 400, after => '2026-03-01')
+        where note is not null
+    """
+    notes = {row["note"] for row in db_session.rows(asked)}
+
+    assert len(notes) >= 4
+    assert [note for note in notes if slot_notes.say(language("fr"), note) == note] == []
 
 
 async def test_a_reader_changes_the_language_and_it_stays(console: Console) -> None:

@@ -66,6 +66,9 @@ async def test_the_reason_of_a_button_is_kept_in_the_audit(console: Console, api
     assert "pourquoi" not in await ops.text(f"/jobs/{job}")
     await ops.send(f"/jobs/{job}/cancel", reason="the order was withdrawn")
 
+    page = await ops.text(f"/jobs/{job}")
+    assert "Reason: the order was withdrawn" in page
+    assert "Error of attempt" not in page  # somebody wanted it so
     (entry,) = await entries(api, "cancel")
     assert (entry.actor, entry.reason) == ("olga", "the order was withdrawn")
     async with api.worker.connection() as conn:

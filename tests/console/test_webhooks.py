@@ -5,11 +5,15 @@ import re
 import pytest
 
 from ostinato._core.base.settings import Settings
+from ostinato._core.db.embedded import Urls
 from ostinato._core.engine import audit, webhooks
 from ostinato._core.runtime.testing import KEY
+from ostinato._faces.console.names import segment
 from ostinato._faces.console.pages.webhooks import PAGE
 from tests.api.conftest import Api
+from tests.console import hostile
 from tests.console.conftest import Console
+from tests.sql.engine import Session
 
 SECRET = re.compile(r'id="secret">(whsec_[^<]+)<')
 URL = "https://partner.example.com/in"
@@ -107,6 +111,27 @@ async def test_endpoints_that_are_not_sent_to_are_found_and_now_names_them(conso
     assert "/webhooks/hurt/paused" in page
     assert "/webhooks/hurt/well" not in page
     assert "/webhooks/hurt/paused" in now
+
+
+async def test_what_an_endpoint_answered_stands_beside_what_was_wrong(
+    console: Console, api: Api, api_urls: Urls
+) -> None:
+    """Also in the portal: a customer who reads "answered 503" wants to know what the own server said."""
+    await hostile.plant(api, api_urls)
+    admin = Session.open(api_urls.admin)
+    try:
+        told = {"answered": "answered 503", "body": "the till is closed"}
+        changed = "update ostinato_data.webhook_attempt set status = 503, error = %(answered)s, answer = %(body)s"
+        admin.conn.execute(changed.encode(), told)
+    finally:
+        admin.close()
+    ops = await console.visitor(hostile.TENANT, "ops")
+
+    page = await ops.text(f"/webhooks/{segment(hostile.TENANT)}/{segment(hostile.script('endpoint'))}")
+
+    assert "503 refused" in re.sub(r"\s+", " ", page)
+    assert "the till is closed" in page
+    assert "answered 503" not in page  # the status says so already
 
 
 @pytest.mark.parametrize("path", ["/webhooks?after=%00", "/webhooks?after=" + "x" * 2000, "/webhooks?failing=perhaps"])

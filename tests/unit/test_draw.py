@@ -29,6 +29,12 @@ def test_of_events_that_are_close_together_the_first_counts_the_others() -> None
     assert notes(5, 5.1, 6, 50) == ["order.paid +2", "order.paid"]
 
 
+def test_a_note_that_stands_before_its_dot_lies_on_no_other() -> None:
+    """At the right end there is no room behind a dot; what is too close to the one before is counted with it."""
+    assert notes(80, 99) == ["order.paid +1"]
+    assert notes(60, 99) == ["order.paid"] * 2
+
+
 LABELS_END = 180
 """Where the names of the rows end, and the drawing begins."""
 

@@ -1,6 +1,13 @@
 """The calendar of a group on the console: what was, what is open and what comes, with the days of clock changes."""
 
+from datetime import UTC, datetime, time
+
+from ostinato._core.base.settings import Settings
 from ostinato._core.engine import keys
+from ostinato._core.runtime.observe.panels import Look
+from ostinato._faces.console.text import SPACE, language
+from ostinato.apps.rounds import pages, rules
+from ostinato.apps.rounds.model import Timing
 from tests.apps.rounds.town import Api, Town
 from tests.console.conftest import Visitor
 
@@ -38,3 +45,23 @@ async def test_the_calendar_of_a_group_has_its_rounds_and_what_comes(api: Api, t
     assert "clocks go back" in moved
     assert wrong == [422] * 3
     assert (missing, refused, strange) == (404, 403, 404)
+
+
+def test_what_is_unusual_about_a_day_is_said_in_french() -> None:
+    """Each note that `rules` makes, of both changes of a year."""
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    words = language("fr", first="ostinato.apps.rounds").gettext
+    look = Look(None, "olga", frozenset(), {}, now, Settings(), words)
+    days = [
+        day for hour in (2, 14) for day in rules.openings(now, Timing(time(hour, 30), "Europe/Paris"), 300) if day.note
+    ]
+
+    said = {part for day in days for part in pages._noted(day.note, look).split("; ")}
+
+    assert {part.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for part in said} == {
+        f"02:30 n'existe pas ce jour-là{SPACE}: 03:30 à la place",
+        f"02:30 vient deux fois{SPACE}: la première compte",
+        f"l'heure change avant la fermeture{SPACE}: 23 h",
+        f"l'heure change avant la fermeture{SPACE}: 25 h",
+        "l'heure change ce jour-là",
+    }

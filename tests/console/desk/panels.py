@@ -76,9 +76,10 @@ async def front(_conn: Connection, look: Look) -> Sequence[Block]:
         Table(
             "Newest papers",
             ("paper", "state", "day", "pages"),
-            [[Link("7/a <b>", "paper", {"id": "7/a <b>"}), State("stamped", "ok"), THEN.date(), 3]],
+            [[Link("7/a <b>", "paper", {"id": "7/a <b>"}), State("held", "ok"), THEN.date(), 3]],
             Link("More papers", "papers"),
         ),
+        Table("Lost papers", ("paper",), (), empty="No paper is lost."),
         Timeline("What happened", [Moment(THEN, "stamped", "by Ada", "ok"), Moment(THEN, "new", "", "info")]),
         Calendar(date(2026, 3, 1), "Europe/Paris", {date(2026, 3, 29): [Entry("02:30", "noted", "moved", "new")]}),
         Form("Find", (Field("q", "Words"), Field("state", "State", "new", {"": "any", "new": "new"})), "papers"),

@@ -192,7 +192,9 @@ def _spaced(bars: Sequence[Bar], x: Callable[[datetime], float], width: int) -> 
     spaced: list[Bar] = []
     cluster: list[Bar] = []
     for bar in bars:
-        near = cluster and x(bar.start) < x(cluster[-1].start) + _reach(cluster[0].note) + 30
+        # A note at the right end stands before its dot, and reaches back to the note of the one before.
+        left = x(bar.start) - (_reach(bar.note) + 6 if x(bar.start) + 8 + _reach(bar.note) > width else 0)
+        near = cluster and left < x(cluster[-1].start) + _reach(cluster[0].note) + 30
         if bar.end is None and near:
             cluster.append(bar)
             continue

@@ -120,11 +120,11 @@ def mount(app: FastAPI, parts: Parts, tokens: Tokens | None) -> Site:
     live = Live(staff, {key: panel.count for key, (_, panel) in waiting.items() if panel.count is not None})
     brought = [Entry(app.name.capitalize(), f"/apps/{app.name}", "Applications") for app in parts.apps if app.panels]
     inboxes = [Entry("Inbox", "/inbox", "Applications", "inbox")] if waiting else []
-    packages = tuple(app.locale for app in parts.apps if app.locale is not None)
+    locales = {app.name: app.locale for app in parts.apps if app.locale is not None}
     several = [] if parts.cells is None else [Entry("Cells", "/cells", "Installation")]
     menu = (*MENU, *several, *inboxes, *brought)
     seen_by = {key: Inbox(app, panel.title, panel.needs or CONSOLE_READ) for key, (app, panel) in waiting.items()}
-    site = Site(menu, staff, door, Doorman(door), live, door_of(parts.settings, tokens), seen_by, packages)
+    site = Site(menu, staff, door, Doorman(door), live, door_of(parts.settings, tokens), seen_by, locales)
     app.state.site = site
     for each in routers:
         app.router.routes.extend(each.routes)

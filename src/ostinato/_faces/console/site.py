@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from ostinato._core.base.permissions import Permission
 from ostinato._core.runtime.client import Client
-from ostinato._faces.console import alert_texts, draw, error_texts
+from ostinato._faces.console import alert_texts, draw, error_texts, slot_notes
 from ostinato._faces.console.doorman import Doorman
 from ostinato._faces.console.live import Live
 from ostinato._faces.console.names import segment
@@ -66,8 +66,8 @@ class Site:
     """Where people sign in, if an issuer is configured for that."""
     inboxes: Mapping[str, Inbox] = field(default_factory=dict)
     """What waits for a person, by the key of the panel that says so."""
-    packages: tuple[str, ...] = ()
-    """The packages of applications, which may have catalogues."""
+    locales: Mapping[str, str] = field(default_factory=dict)
+    """The packages of applications that have catalogues, by the application."""
 
     def __post_init__(self) -> None:
         self._clients = AsyncExitStack()
@@ -88,9 +88,9 @@ class Site:
         """The pages of the menu."""
         return frozenset(entry.path for entry in self.menu)
 
-    def language(self, code: str) -> Language:
-        """Return a language, with the catalogues of the applications."""
-        return language(code, self.packages)
+    def language(self, code: str, app: str = "") -> Language:
+        """Return a language, with the catalogues of the applications; `app` is the one that speaks."""
+        return language(code, tuple(self.locales.values()), self.locales.get(app))
 
     def render(self, template: str, *, view: "View", **context: object) -> str:
         """Draw a page in the language of its reader."""
@@ -110,7 +110,7 @@ class Site:
         cast("Any", made).install_gettext_callables(words.gettext, words.ngettext, newstyle=True)
         made.filters |= {"number": words.number, "span": words.span, "bytes": words.bytes}
         made.filters |= {"segment": segment, "coded": coded}
-        made.globals |= {"draw": draw, "tell": error_texts.tell, "alert_texts": alert_texts}
+        made.globals |= {"draw": draw, "tell": error_texts.tell, "alert_texts": alert_texts, "slot_notes": slot_notes}
         return made
 
 

@@ -12,6 +12,7 @@ is shown in English.
 
 import gettext
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -56,6 +57,7 @@ _WEEKDAYS = MappingProxyType(
         "fr": ("lun.", "mar.", "mer.", "jeu.", "ven.", "sam.", "dim."),
     }
 )
+_LOOSE = re.compile(r" (?=[:;?!»])|(?<=«) ")
 _UNITS = MappingProxyType({"en": ("d", "h", "min", "s"), "fr": ("j", "h", "min", "s")})
 
 
@@ -187,11 +189,15 @@ class Clock:
 
 
 @cache
-def language(code: str, extra: tuple[str, ...] = ()) -> Language:
-    """Load a language by its code; `extra` are the packages of applications that have catalogues."""
+def language(code: str, extra: tuple[str, ...] = (), first: str | None = None) -> Language:
+    """Load a language by its code; `extra` are the packages of applications that have catalogues.
+
+    The console's catalogue is asked before those, and before it that of the package `first`: on the pages of
+    an application a word means what the application means by it.
+    """
     catalogue: gettext.NullTranslations = gettext.NullTranslations()
     if code != "en":
-        for package in (*extra, HERE):  # the last one added is asked first
+        for package in (*extra, HERE, *([] if first is None else [first])):  # the last one added is asked first
             catalogue = _with(catalogue, package, code)
     return Language(code, catalogue)
 
@@ -201,10 +207,18 @@ def _with(fallback: gettext.NullTranslations, package: str, code: str) -> gettex
     if not folder.is_dir():
         return fallback
     for file in sorted((each for each in folder.iterdir() if fits(each.name, code)), key=lambda each: each.name):
-        made = gettext.GNUTranslations(io.BytesIO(polib.pofile(file.read_text("utf-8")).to_binary()))
+        made = gettext.GNUTranslations(io.BytesIO(_bound(polib.pofile(file.read_text("utf-8"))).to_binary()))
         made.add_fallback(fallback)
         fallback = made
     return fallback
+
+
+def _bound(catalogue: polib.POFile) -> polib.POFile:
+    """Bind a mark to its word where the catalogue has a space before it, as French does: no line begins with ":"."""
+    for entry in catalogue:
+        entry.msgstr = _LOOSE.sub(SPACE, entry.msgstr)
+        entry.msgstr_plural = {form: _LOOSE.sub(SPACE, text) for form, text in entry.msgstr_plural.items()}
+    return catalogue
 
 
 def fits(name: str, code: str) -> bool:

@@ -137,6 +137,10 @@ class View:
         """The roles of the viewer."""
         return frozenset() if self.visit is None else frozenset(self.visit.session.roles)
 
+    def words_of(self, app: str) -> Language:
+        """Return the reader's language, as an application speaks it."""
+        return self.site.language(self.prefs.language, app)
+
     @property
     def clock(self) -> Clock:
         """How the viewer sees times."""

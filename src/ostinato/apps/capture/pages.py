@@ -48,6 +48,7 @@ STATES = (
 )
 LISTED = (N_("received"), N_("capture"), N_("state"), N_("type"), N_("bytes"), N_("reason"), N_("whose"))
 ENTRY = (N_("place in the chain"), N_("time"), N_("entry"), N_("answer"), N_("hash"))
+NO_CAPTURE = N_("No capture came yet: devices send them to POST /documents/capture.")
 
 MOST_COUNTED = 10_000
 
@@ -62,7 +63,7 @@ async def front(conn: Connection, look: Look) -> Sequence[Block]:
     older = Link(look.words("Older"), "", {"before": last}) if last else None
     return [
         Counts("Captures of the last day, by state", counts, sum(counts.values()) >= MOST_COUNTED),
-        Table("Newest captures", LISTED, [_listed(row) for row in rows[:MOST]], older),
+        Table("Newest captures", LISTED, [_listed(row) for row in rows[:MOST]], older, NO_CAPTURE),
     ]
 
 

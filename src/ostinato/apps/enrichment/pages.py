@@ -12,10 +12,11 @@ from ostinato.apps.enrichment import service
 from ostinato.apps.enrichment.http import DIRECTORS, EVERYBODYS, READ, REFRESH, WHOLE
 from ostinato.apps.enrichment.merge import FIELDS
 from ostinato.apps.enrichment.model import Trigger
+from ostinato.apps.enrichment.panel import unwrapped
 from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.apps.enrichment.views import Company, Opened, Row, look, whole_view
+from ostinato.apps.enrichment.views import Company, Opened, Retrieval, Row, look, whole_view
 from ostinato.errors import Conflict, InvalidInput, NotFound
 from ostinato.observe import (
     N_,
@@ -76,6 +77,8 @@ CARD = (N_("field"), N_("value"), N_("said by"), N_("seen at"), N_("freshness"))
 ANSWERS = (N_("source"), N_("state"), N_("time"), N_("answer"), N_("error"))
 KEPT = (N_("document"), N_("source"), N_("time"), N_("checksum"))
 DIRECTOR = (N_("name"), N_("role"))
+NONE_MATCHES = N_("No request is about this SIREN.")
+NO_REQUEST = N_("Nobody has asked for a company yet: POST /v1/requests asks for one.")
 
 
 async def companies(conn: Connection, who: Look) -> Sequence[Block]:
@@ -104,7 +107,7 @@ async def companies(conn: Connection, who: Look) -> Sequence[Block]:
     ]
     return [
         Form("Find", (Field("siren", "SIREN", siren, most=20),), "companies"),
-        Table("Requests", LISTED, shown, older),
+        Table("Requests", LISTED, shown, older, NONE_MATCHES if siren or before else NO_REQUEST),
     ]
 
 
@@ -188,11 +191,12 @@ def _card(found: Company, who: Look) -> list[list[Any]]:
     return rows
 
 
+def _answer(each: Retrieval) -> tuple[Any, ...]:
+    return str(each.source_api), _state(each.last_status), each.last_retrieved_at, each.last_http_status
+
+
 def _sources(whole: Opened) -> list[Block]:
-    answers: list[list[Any]] = [
-        [str(each.source_api), _state(each.last_status), each.last_retrieved_at, each.last_http_status, each.last_error]
-        for each in whole.source_retrievals
-    ]
+    answers: list[list[Any]] = [[*_answer(each), unwrapped(each.last_error)] for each in whole.source_retrievals]
     kept: list[list[Any]] = [
         [each.doc_type, str(each.source_api), each.retrieved_at, each.checksum[:16]] for each in whole.documents
     ]

@@ -75,10 +75,15 @@ def _shown(name: str, value: Any) -> Any:  # noqa: ANN401 - a cell, and what is 
         return Link(str(value), "companies", {"siren": str(value)})
     if name == "state":
         return State(str(value), "ok" if value == "ok" else "warn")
-    if name == "last_error" and isinstance(value, str) and value.startswith("{"):
-        found = json.loads(value)
-        return ": ".join(str(found[part]) for part in ("error_code", "message") if found.get(part))
-    return value
+    return unwrapped(value) if name == "last_error" else value
+
+
+def unwrapped(error: str | None) -> str | None:
+    """Return the error of a source as people read it."""
+    if error is None or not error.startswith("{"):
+        return error
+    found = json.loads(error)
+    return ": ".join(str(found[part]) for part in ("error_code", "message") if found.get(part))
 
 
 PANEL = observe.Panel("Enrichment", blocks)

@@ -86,6 +86,11 @@ PROOF = (N_("said"), N_("what"), N_("from"), N_("to"), N_("source"), N_("by"), N
 SENDER = (N_("tenant"), N_("channel"), N_("sender"), N_("name"), N_("state"), N_("proven by"), N_("held until"))
 TEMPLATE = (N_("template"), N_("language"), N_("category"), N_("at its provider"), N_("state"), N_("text"))
 
+NONE_MATCHES = N_("No message matches.")
+NO_MESSAGE = N_("No message was asked for yet: POST /api/v1/outbound/messages asks for one.")
+NO_TEMPLATE = N_("There is no template yet: PUT /api/v1/outbound/templates/CODE/LANGUAGE writes one.")
+NO_SENDER = N_("There is no sender yet, so nothing goes out: PUT /api/v1/outbound/senders adds one.")
+
 
 async def messages(conn: Connection, look: Look) -> Sequence[Block]:
     """Show messages, newest first, by status and dossier."""
@@ -112,7 +117,11 @@ async def messages(conn: Connection, look: Look) -> Sequence[Block]:
         )
     states = {"": N_("any"), **{str(each): str(each) for each in Status}}
     fields = (Field("status", "Status", status, states), Field("dossier", "Dossier", dossier))
-    return [Form("Find", fields, "messages"), Table("Messages", LISTED, [_listed(row) for row in rows[:MOST]], older)]
+    empty = NONE_MATCHES if status or dossier or at else NO_MESSAGE
+    return [
+        Form("Find", fields, "messages"),
+        Table("Messages", LISTED, [_listed(row) for row in rows[:MOST]], older, empty),
+    ]
 
 
 async def message(conn: Connection, look: Look) -> Sequence[Block]:
@@ -128,7 +137,7 @@ async def message(conn: Connection, look: Look) -> Sequence[Block]:
         Moment(
             each["created_at"],
             look.words("attempt %(n)s", n=each["attempt_no"]),
-            " ".join(filter(None, (each["status"], each["error_code"], each["error_message"]))),
+            " ".join(filter(None, (look.words(each["status"]), each["error_code"], each["error_message"]))),
             TONES.get(each["status"], "info"),
             each["ended_at"],
         )
@@ -161,7 +170,7 @@ async def message(conn: Connection, look: Look) -> Sequence[Block]:
         ),
         Timeline("Time line", sorted(moments, key=lambda each: each.at)),
         Facts("Message", facts),
-        Prose("What it says", json.dumps(row["payload"], ensure_ascii=False, indent=2)),
+        Prose("What it says", _said(row["payload"])),
     ]
 
 
@@ -200,7 +209,7 @@ async def consents(conn: Connection, look: Look) -> Sequence[Block]:
 async def templates(conn: Connection, look: Look) -> Sequence[Block]:
     """Show the templates, and how they stand at their provider."""
     rows = await store.rows(conn, "page_templates", tenant_id=look.tenant_id)
-    return [Table("Templates", TEMPLATE, [_template(row, look.now) for row in rows])]
+    return [Table("Templates", TEMPLATE, [_template(row, look.now) for row in rows], empty=NO_TEMPLATE)]
 
 
 async def senders(conn: Connection, look: Look) -> Sequence[Block]:
@@ -213,7 +222,7 @@ async def senders(conn: Connection, look: Look) -> Sequence[Block]:
             held = look.words("%(sender)s is held: %(why)s", sender=row["provider_key"], why=why)
             release = Action("Release it", "release", {"sender": row["id"]}, row["tenant_id"], "primary")
             blocks += [Note("A sender is held", held, "warn"), Actions((release,))]
-    return [*blocks, Table("Senders", SENDER, [_sender(row, look.now) for row in rows])]
+    return [*blocks, Table("Senders", SENDER, [_sender(row, look.now) for row in rows], empty=NO_SENDER)]
 
 
 async def retry(conn: Connection, look: Look) -> str:
@@ -240,6 +249,14 @@ def _tenant(look: Look) -> str:
     if not found:
         raise InvalidInput("no tenant is named", hint="Choose one in the menu of your name.")
     return found
+
+
+def _said(payload: dict[str, Any]) -> str:
+    """Return the subject and the text of a message; of one from a template what it is made of."""
+    text = [payload.get(part) for part in ("subject", "text")]
+    if any(text):
+        return "\n\n".join(str(part) for part in text if part)
+    return json.dumps({name: value for name, value in payload.items() if value}, ensure_ascii=False, indent=2)
 
 
 def _listed(row: Row) -> list[Any]:

@@ -1,6 +1,7 @@
 """Shows groups, and the calendar of one: what was, what is open, and what comes, in the group's own zone."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
@@ -23,7 +24,22 @@ DAYS = 62
 MONTHS = 24
 GROUP = (N_("group"), N_("state"), N_("members"), N_("time"), N_("zone"), N_("tenant"))
 COMING = (N_("day"), N_("opens"), N_("closes"), N_("hours"), N_("note"))
+NOTES: Mapping[re.Pattern[str], str] = {
+    re.compile(r"gap: (?P<time>\S+) does not exist, (?P<there>\S+) instead"): N_(
+        "gap: %(time)s does not exist, %(there)s instead"
+    ),
+    re.compile(r"overlap: (?P<time>\S+) comes twice, the first counts"): N_(
+        "overlap: %(time)s comes twice, the first counts"
+    ),
+    re.compile(r"the clock changes before it closes: (?P<hours>\S+) h"): N_(
+        "the clock changes before it closes: %(hours)s h"
+    ),
+    re.compile(r"the clock changes on this day"): N_("the clock changes on this day"),
+}
+"""What `rules` notes of a day, and the same as it is translated."""
 STATES = (N_("scheduled"), N_("open"), N_("closed"), N_("missed"), N_("to come"))
+
+NO_GROUP = N_("There is no group yet: POST /api/v1/rounds/groups makes one.")
 
 
 async def front(conn: Connection, look: Look) -> Sequence[Block]:
@@ -34,7 +50,7 @@ async def front(conn: Connection, look: Look) -> Sequence[Block]:
     more = Link(look.words("More"), "", {"after": rows[MOST - 1]["id"]}) if len(rows) > MOST else None
     return [
         Counts("Rounds now", {"scheduled": 0, "open": 0} | counts),
-        Table("Groups", GROUP, [_listed(row, look) for row in rows[:MOST]], more),
+        Table("Groups", GROUP, [_listed(row, look) for row in rows[:MOST]], more, NO_GROUP),
     ]
 
 
@@ -57,8 +73,11 @@ async def calendar(conn: Connection, look: Look) -> Sequence[Block]:
     for opening in coming:
         if first <= opening.local_date <= last and opening.local_date not in days:
             tone: Literal["", "noted"] = "noted" if opening.note else ""
-            days[opening.local_date] = [Entry(f"{opening.local:%H:%M}", tone, opening.note, "to come")]
-    next_ones = [[each.local_date, each.open_at, each.close_at, each.hours, each.note or None] for each in coming[:10]]
+            days[opening.local_date] = [Entry(f"{opening.local:%H:%M}", tone, _noted(opening.note, look), "to come")]
+    next_ones = [
+        [each.local_date, each.open_at, each.close_at, each.hours, _noted(each.note, look) or None]
+        for each in coming[:10]
+    ]
     facts = {
         N_("state"): _active(row),
         N_("members"): row["members"],
@@ -83,6 +102,18 @@ def _listed(row: Row, look: Look) -> list[Any]:
     timing = _timing(row, look)
     link = Link(row["name"], "calendar", {"group": row["id"]})
     return [link, _active(row), row["members"], f"{timing.drop_time:%H:%M}", timing.zone, row["tenant_id"]]
+
+
+def _noted(notes: str, look: Look) -> str:
+    """Return what is unusual about a day in the reader's language."""
+    return "; ".join(_one_note(note, look) for note in notes.split("; ")) if notes else ""
+
+
+def _one_note(note: str, look: Look) -> str:
+    for pattern, text in NOTES.items():
+        if found := pattern.fullmatch(note):
+            return look.words(text, **found.groupdict())
+    return note
 
 
 def _active(row: Row) -> State:

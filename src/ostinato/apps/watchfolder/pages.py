@@ -64,6 +64,9 @@ STATES = (
     *(N_("DONE"), N_("ERROR")),
 )
 
+NONE_MATCHES = N_("No file matches.")
+NO_FILE = N_("No file was read yet: put one into the folder in/ of a watched folder.")
+
 
 async def scans(conn: Connection, look: Look) -> Sequence[Block]:
     """Show files by their first pages; with words, those in which they stand."""
@@ -86,9 +89,10 @@ async def scans(conn: Connection, look: Look) -> Sequence[Block]:
     ]
     after = service.page_next(rows[MOST - 1]["changed_at"], rows[MOST - 1]["job_key"]) if len(rows) > MOST else None
     asked = {"q": words, "folder": folder, "after": after or ""}
+    empty = NONE_MATCHES if words or folder or at else NO_FILE
     return [
         Form("Find", (Field("q", "Words in the text or the name", words), Field("folder", "Folder", folder)), "scans"),
-        Gallery("Files", cards, Link(look.words("Older"), "scans", asked) if after else None),
+        Gallery("Files", cards, Link(look.words("Older"), "scans", asked) if after else None, empty),
     ]
 
 

@@ -30,6 +30,7 @@ _ERROR = {
 }
 
 MOST_COUNTED = 10_000
+NO_FOLDER = N_("No folder is watched yet: POST /api/v1/watchfolder/folders adds one.")
 
 
 async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
@@ -39,7 +40,9 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     errors = await QUERIES.rows(conn, "last_errors")
     return [
         Counts("Files on their way, and ended in the last hour", counts, sum(counts.values()) >= MOST_COUNTED),
-        Table("Folders", tuple(_FOLDER.values()), [[row[name] for name in _FOLDER] for row in folders]),
+        Table(
+            "Folders", tuple(_FOLDER.values()), [[row[name] for name in _FOLDER] for row in folders], None, NO_FOLDER
+        ),
         Table("Last errors", tuple(_ERROR.values()), [[row[name] for name in _ERROR] for row in errors]),
     ]
 

@@ -92,6 +92,8 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     more: Link | None = None
     """Where the rows go on."""
+    empty: str = ""
+    """What stands there instead of no rows: what that means, or how the first one is made."""
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):
@@ -203,6 +205,8 @@ class Gallery:
     title: str
     cards: Sequence[Card]
     more: Link | None = None
+    empty: str = ""
+    """What stands there instead of no cards."""
 
 
 @dataclass(frozen=True, slots=True)

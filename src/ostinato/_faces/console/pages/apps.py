@@ -71,7 +71,7 @@ async def show_file(view: Looking, name: Name, file: Name) -> Response:
         raise NotFound(f"the application {name!r} has no file {file!r}")
     (panel.needs or CONSOLE_READ).check(view.roles)
     async with view.reading() as conn:
-        found = await panel.files[file](conn, look_of(view))
+        found = await panel.files[file](conn, look_of(view, name))
     return file_response(found)
 
 
@@ -82,7 +82,7 @@ async def act(view: Looking, name: Name, verb: Name) -> Response:
     found.needs.check(view.roles)
     tenant = acting_tenant(view)
     given = {key: value for key, value in view.form.items() if key not in TAKEN}
-    look = look_of(view, tenant_id=tenant, asked=given)
+    look = look_of(view, name, tenant_id=tenant, asked=given)
     as_worker = found.by_installation and view.sees_all
     async with view.administering() if as_worker else view.caller(tenant).transaction() as conn:
         await audit.act_as(conn, reason=view.reason)
@@ -102,8 +102,8 @@ def may_do(view: View, panels: Iterable[Panel]) -> set[str]:
     return {verb for panel in panels for verb, each in panel.verbs.items() if view.may(each.needs)}
 
 
-def look_of(view: View, *, tenant_id: str | None = None, asked: dict[str, str] | None = None) -> Look:
-    """Return the viewer, as a panel knows it."""
+def look_of(view: View, app: str, *, tenant_id: str | None = None, asked: dict[str, str] | None = None) -> Look:
+    """Return the viewer, as a panel of an application knows it."""
     assert view.visit is not None  # noqa: S101 - only pages for signed-in people ask
     values = dict(view.request.query_params) if asked is None else asked
     return Look(
@@ -113,7 +113,7 @@ def look_of(view: View, *, tenant_id: str | None = None, asked: dict[str, str] |
         values,
         view.now,
         view.parts.settings,
-        view.words.gettext,
+        view.words_of(app).gettext,
     )
 
 
@@ -188,7 +188,7 @@ def _verb(panels: list[Panel], name: str, verb: str) -> Verb:
 
 
 async def _drawn(view: View, name: str, page: str, panels: list[Panel]) -> Response:
-    look = look_of(view)
+    look = look_of(view, name)
     async with view.reading() as conn:
         read = [(panel.title, await panel.blocks(conn, look)) for panel in panels]
     everything = panels_of(view.parts.apps, name)
@@ -203,10 +203,14 @@ class Drawn:
     def __init__(self, view: View) -> None:
         self._view = view
 
-    def drawing(self, block: Block) -> object:
+    def say(self, app: str, text: str) -> str:
+        """Return a text of an application in the reader's language: by its own catalogue, then by ours."""
+        return self._view.words_of(app).gettext(text) if text else ""
+
+    def drawing(self, block: Block, app: str) -> object:
         """Draw a chart or a time line, as SVG."""
         view = self._view
-        title = view.words.gettext(block.title) if isinstance(block, Chart | Timeline) else ""
+        title = self.say(app, block.title) if isinstance(block, Chart | Timeline) else ""
         if isinstance(block, Chart):
             lines = [
                 draw.Line(name, list(values), LINES[i % len(LINES)], filled=i == 0)
@@ -216,8 +220,7 @@ class Drawn:
             return draw.chart(title, lines, ticks, view.words.number)
         if isinstance(block, Timeline):
             bars = [
-                draw.Bar(view.words.gettext(each.row), each.at, each.until, each.tone, each.note)
-                for each in block.moments
+                draw.Bar(self.say(app, each.row), each.at, each.until, each.tone, each.note) for each in block.moments
             ]
             return draw.timeline(title, bars, view.clock.tick)
         return ""

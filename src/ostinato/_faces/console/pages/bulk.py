@@ -1,5 +1,6 @@
 """Bulk actions: a preview, a job that does it with its progress, and what was refused."""
 
+import json
 from typing import Annotated, cast, get_args
 
 from fastapi import Query, Response
@@ -31,6 +32,8 @@ EFFECTS = {
     "redrive": N_("The dead letters run again, oldest first."),
 }
 CANARY = N_("One dead letter runs first, then ten, then the rest. It stops by itself when they fail again.")
+NAMES = {"tenant_id": "tenant", "correlation_id": "correlation", "text": "args"}
+"""How a form names the fields of a filter, where the engine has other names."""
 STANDINGS = (N_("stopped"), N_("halted"))
 Page = Annotated[int | None, Query(ge=1, lt=2**63)]
 
@@ -87,6 +90,7 @@ async def show(view: Looking, bulk_id: JobId) -> Response:
         bulk=found,
         title=TITLES[found.verb],
         shown=_shown(found.filter, may_see=view.may(ENGINE_WRITE)),
+        again={"verb": found.verb, "canary": 1 if found.canary else None, **_typed(found.filter)},
         refused=refused,
         may_act=view.may(ENGINE_WRITE),
     )
@@ -109,6 +113,13 @@ def verb_of(text: str) -> Verb:
     return cast("Verb", text)
 
 
-def _shown(which: dict[str, object], *, may_see: bool) -> dict[str, object]:
+def _typed(which: dict[str, object]) -> dict[str, str]:
+    """Return a filter as addresses and forms have it."""
+    return {
+        NAMES.get(name, name): value if isinstance(value, str) else json.dumps(value) for name, value in which.items()
+    }
+
+
+def _shown(which: dict[str, object], *, may_see: bool) -> dict[str, str]:
     """Return the fields of a filter, without what it says about arguments for those who may not see any."""
-    return {name: value if may_see or name not in {"args", "text"} else "…" for name, value in which.items()}
+    return {name: value if may_see or name != "args" else "…" for name, value in _typed(which).items()}

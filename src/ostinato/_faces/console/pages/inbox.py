@@ -74,14 +74,13 @@ async def _items(view: View) -> tuple[list[Waiting], list[str]]:
     """Return what waits, oldest first, and the applications that could not be asked."""
     found: list[Waiting] = []
     unread: list[str] = []
-    look = look_of(view)
     async with view.reading() as conn:
         for key, (app, panel) in waiting(view.parts.apps).items():
             if panel.items is None or not may_see(view, panel):
                 continue
             try:
                 async with conn.transaction():
-                    items = await panel.items(conn, look)
+                    items = await panel.items(conn, look_of(view, app))
             except Exception as error:
                 if conn.broken:
                     raise

@@ -140,8 +140,8 @@ def state_of(queue: QueueSummary) -> tuple[str, str]:
     """Return how a queue stands, as a word and its colour."""
     if queue.paused:
         return "paused", "info"
-    if queue.ready and not queue.workers:
-        return "nobody serves it", "bad"
+    if not queue.workers:
+        return "nobody serves it", "bad" if queue.ready else "soft"
     if queue.concurrency is not None and queue.ready and queue.running >= BUSY * queue.concurrency:
         return "at its limit", "warn"
     if queue.ready and (queue.oldest_wait or 0) > LATE_SECONDS:
