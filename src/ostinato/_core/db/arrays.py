@@ -5,6 +5,7 @@ whole job. Use it where thousands of values are sent at once; short lists are le
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 
 def numbers(values: Iterable[float | None]) -> str:
@@ -24,3 +25,11 @@ def texts_or_nulls(values: Iterable[str | None]) -> str:
         "NULL" if value is None else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values
     ]
     return "{" + ",".join(escaped) + "}"
+
+
+def column(values: list[Any]) -> list[Any] | None:
+    """Return a column as the verbs for many rows take it: nothing, one value for all, or one for each row."""
+    first = values[0]
+    if values.count(first) == len(values):
+        return None if first is None else [first]
+    return values
