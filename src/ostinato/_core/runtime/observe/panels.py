@@ -80,6 +80,16 @@ class Look:
             raise InvalidInput(f"{name} is {found[:40]!r}, not a number", hint="Follow a link of the page.", field=name)
         return int(found)
 
+    def moment(self, name: str) -> datetime | None:
+        """Return a time that was asked for, as a link to the next page names it; None without one."""
+        found = self.text(name)
+        try:
+            return datetime.fromisoformat(found) if found else None
+        except ValueError:
+            raise InvalidInput(
+                f"{name} is {found[:40]!r}, not a time", hint="Follow a link of the page.", field=name
+            ) from None
+
     def one_of(self, name: str, pattern: re.Pattern[str]) -> str:
         """Return a value that was asked for and looks as it must."""
         found = self.text(name)
