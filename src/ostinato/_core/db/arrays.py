@@ -9,12 +9,12 @@ from typing import Any
 
 
 def numbers(values: Iterable[float | None]) -> str:
-    """Numbers as the text of a PostgreSQL array."""
+    """Write numbers as the text of a PostgreSQL array."""
     return "{" + ",".join(["NULL" if value is None else repr(value) for value in values]) + "}"
 
 
 def texts(values: Iterable[str]) -> str:
-    """Texts as the text of a PostgreSQL array."""
+    """Write texts as the text of a PostgreSQL array."""
     escaped = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
     return '{"' + '","'.join(escaped) + '"}' if escaped else "{}"
 

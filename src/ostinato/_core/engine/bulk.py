@@ -136,7 +136,7 @@ async def stop(conn: Connection, bulk_id: int) -> Standing:
 
 
 async def list_(conn: Connection, *, before: int | None = None, most: int = 50) -> list[Bulk]:
-    """Bulk actions, newest first; a tenant sees its own."""
+    """Return bulk actions, newest first; a tenant sees its own."""
     return await call_as(conn, class_row(Bulk), "list_bulks", _read=True, before=before, most=most)
 
 

@@ -339,7 +339,7 @@ async def list_dead_letters(conn: Connection, **which: Unpack[DeadLetterFilter])
 
 
 async def dead_letter_groups(conn: Connection, *, most: int = 1_000) -> list[DeadLetterGroup]:
-    """Dead letters grouped by their error, the largest group first."""
+    """Group dead letters by their error, the largest group first."""
     rows = class_row(DeadLetterGroup)
     return await call_as(conn, rows, "dead_letter_groups", _read=True, most=most)
 

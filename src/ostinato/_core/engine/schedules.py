@@ -277,7 +277,7 @@ async def list_(
     after: tuple[str, str] = ("", ""),
     most: int = PAGE,
 ) -> list[ScheduleSummary]:
-    """Schedules by tenant and name, those after a (tenant, name)."""
+    """Return schedules by tenant and name, those after a (tenant, name)."""
     return await call_as(
         conn,
         class_row(ScheduleSummary),

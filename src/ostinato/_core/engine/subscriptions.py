@@ -183,7 +183,7 @@ async def list_subscriptions(conn: Connection) -> list[Subscription]:
 async def buried(
     conn: Connection, name: str | None = None, *, before: int | None = None, most: int = 50, loads: Loads | None = None
 ) -> list[Buried]:
-    """Dead letters of subscriptions, newest first; `before` is the job of the last one seen."""
+    """Return dead letters of subscriptions, newest first; `before` is the job of the last one seen."""
     return await call_as(
         conn, class_row(Buried), "list_buried", _read=True, _loads=loads, subscription=name, before=before, most=most
     )

@@ -51,7 +51,7 @@ async def left(conn: Connection) -> Left:
 
 
 async def in_two_places(conn: Connection) -> int:
-    """Jobs that are in two places at once: always 0, at any moment."""
+    """Count jobs that are in two places at once: always 0, at any moment."""
     return int((await _row(conn, "in_two_places"))[0])
 
 

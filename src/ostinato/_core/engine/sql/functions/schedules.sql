@@ -808,7 +808,8 @@ language sql stable as $$
                   - (local::date::timestamp at time zone zone)) d (length)
 $$;
 
--- Schedules by tenant and name, those after (`after_tenant`, `after_name`): whose, for which entity, of which owner.
+-- Lists schedules by tenant and name, those after (`after_tenant`, `after_name`): whose, for which entity, of which
+-- owner.
 create function ostinato.list_schedules(
     tenant_id text default null, key text default null, owner text default null, kind text default null,
     after_tenant text default '', after_name text default '', most integer default 50
