@@ -447,7 +447,7 @@ begin
             message = format('schedule %L starts at %s and ends at %s', s.name, s.starts_at, s.ends_at),
             detail = json_build_object('schedule', s.name, 'starts_at', s.starts_at, 'ends_at', s.ends_at),
             hint = 'It starts before it ends; leave a bound out for none.';
-    elsif s.args::jsonb ? 'scheduled_for' or octet_length(s.args::text) > 260000 then
+    elsif s.args::jsonb ? 'scheduled_for' or octet_length(s.args::text) > ostinato_internal.most_schedule_bytes() then
         raise exception using errcode = 'OS400',
             message = format('schedule %L: its args have a scheduled_for or are longer than 260,000 bytes', s.name),
             detail = json_build_object('schedule', s.name, 'bytes', octet_length(s.args::text)),
