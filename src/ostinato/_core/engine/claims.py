@@ -9,13 +9,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
-from psycopg import AsyncConnection
 
 from ostinato._core.db.arrays import numbers
-from ostinato._core.db.call import call, call_now
+from ostinato._core.db.call import Connection, call, call_now
 from ostinato._core.db.sqlstate import translated
-
-Connection = AsyncConnection[Any]
 
 
 class Job(NamedTuple):

@@ -14,13 +14,10 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from uuid import UUID
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato._core.db.call import Loads, call, call_as, call_one
+from ostinato._core.db.call import Connection, Loads, call, call_as, call_one
 from ostinato._core.engine.jobs import State
-
-Connection = AsyncConnection[Any]
 
 
 class _Filter(TypedDict, total=False):

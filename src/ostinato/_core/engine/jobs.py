@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 import psycopg
-from psycopg import AsyncConnection
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput
@@ -22,12 +21,11 @@ from ostinato._core.base.jsonio import dump_args
 from ostinato._core.base.traceparent import current_traceparent
 from ostinato._core.base.vault import Vault
 from ostinato._core.db.arrays import column
-from ostinato._core.db.call import call, call_now, call_one, call_value
+from ostinato._core.db.call import Connection, call, call_now, call_one, call_value
 from ostinato._core.db.foreign import texts_for
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.secrets import args_purpose, vault_of
 
-Connection = AsyncConnection[Any]
 State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
 """Where a job is; its place is its state."""
 LimitScope = Literal["tenant", "installation"]

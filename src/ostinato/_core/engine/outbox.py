@@ -13,13 +13,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.db.arrays import column
-from ostinato._core.db.call import call, call_as, call_now, call_one
+from ostinato._core.db.call import Connection, call, call_as, call_now, call_one
 from ostinato._core.db.foreign import texts_for
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.jobs import added_queues
@@ -42,7 +41,6 @@ __all__ = [
     "show_event",
 ]
 
-Connection = AsyncConnection[Any]
 
 RELAY = "@relay"
 """Rung after a commit that emitted events."""

@@ -11,17 +11,15 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import psycopg
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.db.arrays import numbers, texts, texts_or_nulls
-from ostinato._core.db.call import Loads, call, call_as, call_now, call_value
+from ostinato._core.db.call import Connection, Loads, call, call_as, call_now, call_value
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine import audit
 from ostinato._core.engine.claims import Job, held_columns
 from ostinato._core.engine.jobs import State, wake_after_commit
 
-Connection = AsyncConnection[Any]
 Type = Literal["call", "sleep", "event", "timeout"]
 
 

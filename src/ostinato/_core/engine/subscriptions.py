@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.events import OnPoison, Start
 from ostinato._core.db.arrays import numbers
-from ostinato._core.db.call import Loads, call, call_as, call_value
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, Loads, call, call_as, call_value
 
 
 @dataclass(frozen=True, slots=True)

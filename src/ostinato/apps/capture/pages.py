@@ -6,12 +6,10 @@ Rows are a person's: a tenant's people see their own, operators of the installat
 from collections.abc import Sequence
 from typing import Any
 
-from psycopg import AsyncConnection
-
 from ostinato.apps.capture import audit
 from ostinato.apps.capture.model import AuditEvent
 from ostinato.apps.capture.permissions import READ
-from ostinato.apps.capture.queries import QUERIES, Row
+from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.errors import InvalidInput, NotFound
 from ostinato.observe import (
     N_,
@@ -30,8 +28,6 @@ from ostinato.observe import (
     Tone,
     Verb,
 )
-
-Connection = AsyncConnection[Any]
 
 MOST = 50
 LONGEST_CHECKED = 20_000

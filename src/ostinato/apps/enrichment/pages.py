@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
-from psycopg import AsyncConnection
-
 from ostinato.apps.enrichment import service
 from ostinato.apps.enrichment.http import DIRECTORS, EVERYBODYS, READ, REFRESH, WHOLE
 from ostinato.apps.enrichment.merge import FIELDS
 from ostinato.apps.enrichment.model import Trigger
-from ostinato.apps.enrichment.queries import QUERIES
+from ostinato.apps.enrichment.queries import QUERIES, Connection
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.views import Company, Opened, Row, look, whole_view
@@ -34,8 +32,6 @@ from ostinato.observe import (
     Tone,
     Verb,
 )
-
-Connection = AsyncConnection[Any]
 
 MOST = 50
 REQUEST = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

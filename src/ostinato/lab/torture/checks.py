@@ -4,15 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg import AsyncConnection
-
+from ostinato._core.db.call import Connection
 from ostinato._core.db.sqlfile import statement
 from ostinato.lab.torture import app as kinds
 from ostinato.lab.torture.nemesis import Death
 
 FILE = ("ostinato.lab.torture", "sql/torture.sql")
-
-Connection = AsyncConnection[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,19 +18,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
-
-from psycopg import AsyncConnection
+from typing import TypeVar, cast
 
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.permissions import Permission
 from ostinato._core.base.sections import Section
 from ostinato._core.base.settings import Settings
+from ostinato._core.db.call import Connection
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 from ostinato._core.runtime.observe.blocks import Block, Item
 
-Connection: TypeAlias = AsyncConnection[Any]
 S = TypeVar("S", bound=Section)
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
