@@ -161,11 +161,12 @@ $$;
 
 -- Emits the events of messages that reached a status: ids and codes, no recipient and no text. The events of a message
 -- come in order.
-create function outbound.emit_status(tenant_id text, ids uuid[], status text) returns void language sql
+create function outbound.emit_status(tenant_id text, ids uuid[], status text, reason text default null)
+returns void language sql
 set search_path = outbound, pg_catalog, pg_temp as $$
     with told as (
         select array_agg(json_build_object('message_id', m.id, 'status', $3, 'channel', m.channel, 'dossier_id',
-                m.dossier_id, 'template_code', m.template_code, 'reason', null)::text order by w.n) as payloads,
+                m.dossier_id, 'template_code', m.template_code, 'reason', $4)::text order by w.n) as payloads,
             array_agg('outbound:' || m.id order by w.n) as keys, array_agg(m.subject_id order by w.n) as subjects,
             array_agg(coalesce(m.correlation_id, 'outbound-' || m.id) order by w.n) as correlations
         from unnest($2) with ordinality as w (id, n) join message m on m.tenant_id = $1 and m.id = w.id)
