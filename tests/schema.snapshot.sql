@@ -3156,6 +3156,14 @@ CREATE FUNCTION ostinato_internal.most_rows() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.most_rows() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_schedule_bytes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_schedule_bytes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_streams() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_streams() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.most_tries() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -7351,6 +7359,12 @@ GRANT ALL ON FUNCTION ostinato_internal.most_result_bytes() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.most_rows() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.most_rows() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.most_rows() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_schedule_bytes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_schedule_bytes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_schedule_bytes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_streams() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_streams() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_streams() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.most_tries() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.most_tries() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.most_tries() TO ostinato_tenant;

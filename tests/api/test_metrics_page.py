@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from ostinato._core.base.metrics import Recorder
+from ostinato._core.db.call import Connection
 from ostinato._core.engine import observe
 from ostinato._core.engine.jobs import NewJob, enqueue
 from ostinato._core.runtime.client import Client
@@ -29,7 +30,7 @@ def snapshots(monkeypatch: pytest.MonkeyPatch) -> list[Recorder]:
     taken: list[Recorder] = []
     really = observe.record
 
-    async def counted(conn: observe.Connection) -> Recorder:
+    async def counted(conn: Connection) -> Recorder:
         taken.append(await really(conn))
         return taken[-1]
 

@@ -1,7 +1,7 @@
 """What the fault tests speak: a database, worker processes on it, and the promises to check."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -177,11 +177,6 @@ class Site:
             " where (o.job_id, o.attempt, o.outcome) = (e.job_id, e.attempt, 'done'))"
         )
         assert stale == []
-
-
-def eventually(condition: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
-    until(condition)
 
 
 def say(text: str) -> None:

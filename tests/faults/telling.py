@@ -20,8 +20,9 @@ from ostinato._core.engine.webhooks import SECRET
 from ostinato._core.runtime.testing import KEY
 from ostinato.lab.torture.crew import Crew
 from tests.faults.events_app import IN_TRANSACTIONS, TYPE
-from tests.faults.site import Site, eventually
+from tests.faults.site import Site
 from tests.runtime.receiver import Receiver, Reply, Request, reset
+from tests.waiting import until
 
 APP = "tests.faults.events_app:app"
 
@@ -130,7 +131,7 @@ class Telling:
                 self.site.rows("select ostinato.redeliver(%s)", name)
             return not self.site.value(LEFT)
 
-        eventually(settled)
+        until(settled)
 
     # Promises.
 

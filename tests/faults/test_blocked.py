@@ -13,8 +13,9 @@ import pytest
 
 from ostinato._core.base.settings import Settings
 from ostinato.lab.torture.crew import Crew, Hand
-from tests.faults.site import QUICK, Site, eventually, say
+from tests.faults.site import QUICK, Site, say
 from tests.slow import first_only
+from tests.waiting import until
 
 # The defaults but for what makes a test short: how long a handler gets to stop.
 DEFAULTS = {name: getattr(Settings(), name) for name in QUICK} | {"cancel_grace_seconds": 1}
@@ -63,7 +64,7 @@ def let_go(pipe: Path) -> None:
     with pipe.open("r+b", buffering=0) as file:
         file.write(b".")
         # Its reader takes it before we close, or there would be nothing to read.
-        eventually(lambda: not _readable(file.fileno()))
+        until(lambda: not _readable(file.fileno()))
 
 
 def _readable(fd: int) -> bool:
@@ -84,7 +85,7 @@ def test_past_its_timeout_a_handler_that_blocks_its_process_ends_with_it(site: S
     site.ready(crew.start())
     started(site, 22)
 
-    eventually(lambda: site.outcomes(job_id) == ["failed", "done"])
+    until(lambda: site.outcomes(job_id) == ["failed", "done"])
     error = site.value(
         "select error ->> 'message' from ostinato_data.outcome where job_id = %s and attempt = 1", job_id
     )
@@ -139,7 +140,7 @@ def test_a_second_sigterm_ends_a_worker_whose_loop_is_blocked_at_once(site: Site
     started(site, 1)
 
     first.terminate()
-    eventually(lambda: not _pending(first))
+    until(lambda: not _pending(first))
     first.terminate()
 
     assert first.wait() in AT_ONCE
@@ -153,7 +154,7 @@ def test_a_second_sigterm_ends_a_worker_whose_gil_is_held_at_once(site: Site) ->
     started(site, 1)
 
     first.terminate()
-    eventually(lambda: not _pending(first))
+    until(lambda: not _pending(first))
     first.terminate()
 
     assert first.wait() in AT_ONCE
@@ -181,7 +182,7 @@ def test_a_handler_that_holds_the_gil_for_longer_than_the_expiry_is_started_once
     blocked = site.rows("select label, value from ostinato.observe() where name = 'blocked_workers'")
     ((message,),) = site.rows("select message from ostinato.why(%s) where code = 'loop_blocked'", job_id)
     let_go(pipe)
-    eventually(lambda: site.outcomes(job_id))
+    until(lambda: site.outcomes(job_id))
 
     assert site.outcomes(job_id) == ["done"]
     assert site.value("select count(*) from started") == 1
@@ -228,7 +229,7 @@ def test_nobody_beats_for_a_worker_that_is_stopped_while_it_holds_the_gil(site: 
     site.ready(first)
     (job_id,) = site.enqueue("holds_gil", path=str(pipe))
     started(site, 1)
-    eventually(lambda: first.said("gil_held"))
+    until(lambda: first.said("gil_held"))
     first.pause()
     crew.start()
     started(site, 2)
@@ -243,12 +244,12 @@ def test_the_beats_of_a_warden_end_with_its_worker(site: Site, pipe: Path) -> No
     site.ready(first)
     (job_id,) = site.enqueue("holds_gil", path=str(pipe))
     started(site, 1)
-    eventually(lambda: first.said("gil_held"))
+    until(lambda: first.said("gil_held"))
     (warden,) = wardens(first)
     first.kill()
     crew.start()
     started(site, 2)
-    eventually(lambda: not warden.is_running() or warden.status() == psutil.STATUS_ZOMBIE)
+    until(lambda: not warden.is_running() or warden.status() == psutil.STATUS_ZOMBIE)
 
     assert site.outcomes(job_id)[0] == "lost"
 
@@ -258,10 +259,10 @@ def test_a_warden_that_dies_is_replaced_and_the_next_one_knows_what_runs(site: S
     crew = crew_of(site)
     first = crew.start()
     site.ready(first)
-    eventually(lambda: wardens(first))
+    until(lambda: wardens(first))
     (old,) = wardens(first)
     old.kill()
-    eventually(lambda: [each for each in wardens(first) if each.pid != old.pid])
+    until(lambda: [each for each in wardens(first) if each.pid != old.pid])
     site.enqueue("blocks_once")
 
     assert first.wait() == -signal.SIGKILL
@@ -279,7 +280,7 @@ def test_what_a_handler_started_ends_with_its_worker(site: Site, how: signal.Sig
     first.send(how)
     first.wait()
 
-    eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
 
 
 def test_what_a_handler_started_ends_with_its_worker_though_nothing_tells_whose_it_is(site: Site) -> None:
@@ -291,9 +292,9 @@ def test_what_a_handler_started_ends_with_its_worker_though_nothing_tells_whose_
     child = psutil.Process(int(site.value("select done from ostinato_data.job_progress")))
     (warden,) = [each for each in psutil.Process(first.pid).children() if "warden" in " ".join(each.cmdline())]
     looks = warden.num_ctx_switches().voluntary
-    eventually(lambda: warden.num_ctx_switches().voluntary >= looks + 3)
+    until(lambda: warden.num_ctx_switches().voluntary >= looks + 3)
 
     first.kill()
     first.wait()
 
-    eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)

@@ -13,7 +13,6 @@ import pytest
 
 from ostinato._core.runtime.worker import procfs
 from tests import reaper, tempfolder
-from tests.faults.site import eventually
 from tests.waiting import until
 
 
@@ -35,12 +34,12 @@ def test_a_run_that_is_cut_short_leaves_no_server_and_no_service(tmp_path: Path,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as process:
-        eventually(told.exists)
+        until(told.exists)
         started = [psutil.Process(int(pid)) for pid in told.read_text().split()]
         os.killpg(process.pid, how)
 
     for each in started:
-        eventually(lambda each=each: not runs(each))  # type: ignore[misc]
+        until(lambda each=each: not runs(each))  # type: ignore[misc]
 
 
 def test_a_run_that_is_a_test_of_another_one_is_cut_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

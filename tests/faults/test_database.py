@@ -18,9 +18,10 @@ from ostinato._core.db.sqlstate import translate
 from ostinato._core.engine.schema import ENGINE
 from ostinato._core.engine.workers import CONTRACT
 from ostinato.lab.torture.nemesis import frozen
-from tests.faults.site import Site, eventually, say
+from tests.faults.site import Site, say
 from tests.proxy import Fault, between
 from tests.slow import first_only
+from tests.waiting import until
 
 ENGINE_SQL = Path(migrate.__file__).parents[1] / "engine" / "sql"
 
@@ -33,7 +34,7 @@ HELD_UP = (
 def passed(seconds: float) -> None:
     """Wait until some time is over: for faults that have to last."""
     over = time.monotonic() + seconds
-    eventually(lambda: time.monotonic() > over)
+    until(lambda: time.monotonic() > over)
 
 
 def mixed_work(site: Site) -> tuple[list[int], list[int]]:
@@ -50,7 +51,7 @@ def test_a_crash_of_the_database_under_load_loses_nothing_and_work_resumes_by_it
     site.ready(crew.start(), crew.start())
     plain, written = mixed_work(site)
     for mark in (20, 100):
-        eventually(lambda mark=mark: site.ended() >= mark)  # type: ignore[misc]
+        until(lambda mark=mark: site.ended() >= mark)  # type: ignore[misc]
         site.server.restart("immediate")
     site.until_idle()
 
@@ -63,7 +64,7 @@ def test_a_backend_that_is_killed_takes_all_sessions_along_and_work_resumes_by_i
     crew = site.crew(concurrency=5, beat_seconds=1, expiry_seconds=60)
     site.ready(crew.start(), crew.start())
     plain, written = mixed_work(site)
-    eventually(lambda: site.ended() >= 20)
+    until(lambda: site.ended() >= 20)
     started = site.value("select pg_postmaster_start_time()")
     (pid,) = site.rows(
         "select min(pid) from pg_stat_activity where datname = current_database() and usename = 'ostinato_worker'"
@@ -123,7 +124,7 @@ def test_a_start_that_an_outage_cuts_short_begins_again(site: Site) -> None:
     site.rows("lock table ostinato_data.kind")
     hand = site.crew(call_timeout_seconds=60).start()
     with psycopg.connect(site.urls.admin, autocommit=True) as other:
-        eventually(lambda: other.execute(HELD_UP).fetchone() == (True,))
+        until(lambda: other.execute(HELD_UP).fetchone() == (True,))
         assert other.execute("select count(*) from ostinato_data.worker").fetchone() == (0,)
     site.server.cluster.halt("immediate")
     site.server.restart()
@@ -139,7 +140,7 @@ def test_a_frozen_database_holds_up_everything_and_breaks_nothing(site: Site) ->
     crew = site.crew(concurrency=5, call_timeout_seconds=1, beat_seconds=0.5, expiry_seconds=2)
     site.ready(crew.start(), crew.start())
     plain, written = mixed_work(site)
-    eventually(lambda: site.ended() >= 30)
+    until(lambda: site.ended() >= 30)
     pid = site.server.pid
     assert pid is not None
     with frozen(pid):
@@ -165,7 +166,7 @@ def test_connections_cut_around_a_commit_leave_exact_effects(site: Site, seed: i
         site.ready(crew.start(), crew.start())
         proxy.decide = decide
         plain, written = mixed_work(site)
-        eventually(lambda: len(proxy.faults) >= 20)
+        until(lambda: len(proxy.faults) >= 20)
         proxy.decide = lambda _: None
         site.until_idle()
 
@@ -198,7 +199,7 @@ def test_terminated_backends_are_replaced_and_nothing_is_lost(site: Site) -> Non
     site.ready(crew.start(), crew.start())
     plain, written = mixed_work(site)
     for mark in (20, 60, 120):
-        eventually(lambda mark=mark: site.ended() >= mark)  # type: ignore[misc]
+        until(lambda mark=mark: site.ended() >= mark)  # type: ignore[misc]
         site.rows(
             "select pg_terminate_backend(pid) from pg_stat_activity"
             " where datname = current_database() and application_name like 'ostinato/%'"
@@ -273,7 +274,7 @@ def test_a_migration_under_running_workers_fails_no_job_and_stalls_no_claim(site
     busy = threading.Thread(target=keep_busy)
     busy.start()
     try:
-        eventually(lambda: site.ended() > 20)
+        until(lambda: site.ended() > 20)
         with psycopg.connect(site.urls.admin) as reader:
             # Somebody looks at a table for long: the migration has to wait, but nobody behind it.
             reader.execute("select count(*) from ostinato_data.ready")
@@ -284,11 +285,11 @@ def test_a_migration_under_running_workers_fails_no_job_and_stalls_no_claim(site
                 " 'ostinato/migrate' and wait_event_type = 'Lock')"
             )
             before = site.ended()
-            eventually(lambda: site.ended() > before + 50)
+            until(lambda: site.ended() > before + 50)
             assert migrating.is_alive()
         migrating.join()
         after = site.ended()
-        eventually(lambda: site.ended() > after + 50)
+        until(lambda: site.ended() > after + 50)
     finally:
         over.set()
         busy.join()

@@ -14,8 +14,9 @@ from ostinato._core.db import embedded, migrate
 from ostinato._core.db.embedded import Server
 from ostinato._core.engine.schema import ENGINE
 from tests.faults.replicas import copied, copy
-from tests.faults.site import Site, eventually
+from tests.faults.site import Site
 from tests.needs import lacking
+from tests.waiting import until
 
 SIZE_MB = 360
 
@@ -83,7 +84,7 @@ def test_a_full_disk_of_the_log_crashes_the_server_and_loses_nothing(seed: Path,
                 refused.append(error)
             return bool(refused)
 
-        eventually(enqueue_until_refused)
+        until(enqueue_until_refused)
         filler.unlink()
         # It may be down, or try to come up without room: only a crash ends that for certain.
         server.restart("immediate")
@@ -119,7 +120,7 @@ def test_a_full_disk_stops_work_and_loses_nothing(small: Server, disk: Path, tmp
                 refused = True
             return refused
 
-        eventually(enqueue_until_refused)
+        until(enqueue_until_refused)
         filler.unlink()
         # The server may have given up altogether: then somebody has to start it again.
         small.restart()

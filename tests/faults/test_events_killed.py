@@ -12,12 +12,13 @@ import pytest
 from ostinato._core.db.embedded import Server
 from ostinato.lab.torture.crew import Hand
 from tests import bouncer
-from tests.faults.site import Site, eventually, say
+from tests.faults.site import Site, say
 from tests.faults.telling import Telling, telling
 from tests.needs import lacking
 from tests.proxy import Fault, between
 from tests.runtime.receiver import Reply, silence
 from tests.slow import first_only
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +68,7 @@ def test_kills_of_writers_and_relays_lose_no_event_and_turn_none_around(told: Te
         told.write(rng.getrandbits(32))
 
     for turn in range(ROUNDS):
-        eventually(lambda mark=EVERY * (turn + 1): told.facts() >= mark)  # type: ignore[misc]
+        until(lambda mark=EVERY * (turn + 1): told.facts() >= mark)  # type: ignore[misc]
         rng.choice([writer for writer in told.writers if writer.poll() is None]).kill()
         told.write(rng.getrandbits(32))
         victim = rng.choice(crew.alive)
@@ -100,15 +101,15 @@ def test_who_wakes_up_late_settles_nothing_and_is_counted(site: Site) -> None:
         told.emit(["a", "a", "b", "c", None], seconds=6)
         # Of each of three subscribers the first of three keys, and the one without a key.
         site.until("select sum(cardinality(c.job_ids)) >= 12 from ostinato_data.claim c")
-        eventually(lambda: len(told.receiver.calls) == 4)
+        until(lambda: len(told.receiver.calls) == 4)
         sleeper.pause()
         site.ready(crew.start())
         past_expiry(site, sleeper)
         told.until_settled()
         sleeper.resume()
         told.receiver.released.set()
-        eventually(lambda: fenced(sleeper, "complete") >= 12)
-        eventually(lambda: sleeper.said("declared_dead"))
+        until(lambda: fenced(sleeper, "complete") >= 12)
+        until(lambda: sleeper.said("declared_dead"))
 
         told.check()
 

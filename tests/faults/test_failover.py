@@ -11,8 +11,9 @@ import pytest
 from ostinato._core.db.embedded import Server
 from ostinato.lab.torture.crew import Crew
 from tests.faults.replicas import STANDBY, Replicated, configure, copied, kill_server, way_to
-from tests.faults.site import Site, eventually
+from tests.faults.site import Site
 from tests.faults.talking import doctor
+from tests.waiting import until
 
 pytestmark = pytest.mark.proof
 
@@ -46,7 +47,7 @@ def follow(site: Site, pair: Replicated) -> None:
 
 def until_moved(crew: Crew) -> None:
     """Wait until each worker says that it has left: one with nothing to do notices later than the other."""
-    eventually(lambda: all(hand.said("database_moved") for hand in crew.hands))
+    until(lambda: all(hand.said("database_moved") for hand in crew.hands))
 
 
 def test_the_death_of_a_primary_with_a_synchronous_standby_loses_nothing(pair: Replicated, tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_the_death_of_a_primary_with_a_synchronous_standby_loses_nothing(pair: R
         site.ready(crew.start(), crew.start())
         pair.wait_for_standby()
         ids = site.enqueue("effect", 60, seconds=0.5)
-        eventually(lambda: site.ended() >= 10)
+        until(lambda: site.ended() >= 10)
         kill_server(pair.primary)
         pair.standby.promote()
         follow(site, pair)
@@ -138,7 +139,7 @@ def test_an_isolated_primary_acknowledges_nothing_that_its_successor_does_not_ha
         site.ready(crew.start(), crew.start())
         pair.wait_for_standby()
         ids = site.enqueue("effect", 40, seconds=0.5)
-        eventually(lambda: site.ended() >= 5)
+        until(lambda: site.ended() >= 5)
         alone: list[int] = []
         with way.away(), door.away():
             adding = threading.Thread(target=lambda: alone.extend(added_or_not(pair.urls.worker)))
@@ -203,7 +204,7 @@ def test_a_demoted_primary_is_left_for_the_new_one(pair: Replicated, tmp_path: P
         site.ready(crew.start(), crew.start())
         pair.wait_for_standby()
         ids = site.enqueue("effect", 20, seconds=0.5)
-        eventually(lambda: site.ended() >= 5)
+        until(lambda: site.ended() >= 5)
         pair.set("default_transaction_read_only", "on")
         site.leave()
         pair.standby.promote()

@@ -33,7 +33,7 @@ from ostinato.lab.torture import network
 from ostinato.lab.torture.crew import Crew, Hand
 from ostinato.lab.torture.network import Host, Network
 from ostinato.lab.torture.pair import serve, urls
-from tests.faults.site import QUICK, Site, eventually, say
+from tests.faults.site import QUICK, Site, say
 from tests.needs import needs
 from tests.proxy import between
 from tests.waiting import until
@@ -173,7 +173,7 @@ class Field:
     def goes_on(self) -> None:
         """Wait until more was done than before."""
         enough = self.site.ended() + MORE
-        eventually(lambda: self.site.ended() >= enough)
+        until(lambda: self.site.ended() >= enough)
 
     def part(self, one: str, other: str) -> None:
         before, held = self._noticed(), self._hold({one, other})
@@ -201,7 +201,7 @@ class Field:
             held.update(row[0] for row in self.site.rows(HELD, hand.name, jobs))
             return bool(held)
 
-        eventually(has_one)
+        until(has_one)
         return held.pop()
 
     def lose(self, one: str, other: str, share: float) -> None:
@@ -232,7 +232,7 @@ class Field:
         say(f"parted: {' and '.join(sorted(ends))}")
         if "db" in ends:
             (name,) = ends - {"db"}
-            eventually(lambda: self._noticed()[name] > before[name])
+            until(lambda: self._noticed()[name] > before[name])
         if held is not None:
             self.site.until(LOST, held)
             self.site.rows("insert into history (what, number) values ('told', %s)", self._told)

@@ -11,8 +11,9 @@ import pytest
 
 from ostinato._core.base.settings import Settings
 from ostinato.lab.torture.crew import Crew, Hand
-from tests.faults.site import QUICK, Site, eventually, say
+from tests.faults.site import QUICK, Site, say
 from tests.slow import first_only
+from tests.waiting import until
 
 SOME_KILLS = 20
 BEGUN = "select exists (select from ostinato_data.claim where waiting < cardinality(job_ids))"
@@ -32,7 +33,7 @@ def test_kill_9_at_random_moments_loses_no_job_and_repeats_no_effect(site: Site,
 
     marks = sorted(rng.sample(range(5, len(plain) + len(written) - 20), 5))
     for mark in marks:
-        eventually(lambda mark=mark: site.ended() >= mark)  # type: ignore[misc]
+        until(lambda mark=mark: site.ended() >= mark)  # type: ignore[misc]
         rng.choice(crew.alive).kill()
         crew.start()
     site.until_idle()
@@ -141,8 +142,8 @@ def test_a_worker_stopped_past_its_expiry_writes_nothing_when_it_wakes(site: Sit
     sleeper.resume()
     site.until_idle()
     # It says what was refused to it, and goes on under another id.
-    eventually(lambda: sleeper.said("fenced") >= 15)
-    eventually(lambda: sleeper.said("declared_dead"))
+    until(lambda: sleeper.said("fenced") >= 15)
+    until(lambda: sleeper.said("declared_dead"))
     site.ready(sleeper, other)
 
     assert other.said("fenced") == 0
@@ -181,7 +182,7 @@ def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) ->
     hands = [crew.start(), crew.start()]
     site.ready(*hands)
     (job_id,) = site.enqueue("effect", seconds=2.5)
-    eventually(lambda: site.holder(job_id))
+    until(lambda: site.holder(job_id))
     (sleeper,) = (hand for hand in hands if hand.name == site.holder(job_id))
     sleeper.pause()
     site.until(
@@ -224,7 +225,7 @@ def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str)
             crew.start()
         return site.state(poison) == "dead" and site.ended() == len(neighbours)
 
-    eventually(buried)
+    until(buried)
 
     ((reason, attempt),) = site.rows("select reason, attempt from ostinato_data.dead_letter")
     assert reason == "worker_lost"
@@ -248,10 +249,10 @@ def test_no_healthy_job_is_buried_by_kills_at_default_settings(site: Site) -> No
     for _ in range(kills):
         # The first of a batch are done and others run: so the kills are spread over all that happens.
         most = len(jobs) - 20
-        eventually(lambda most=most: site.ended() >= most)  # type: ignore[misc]
+        until(lambda most=most: site.ended() >= most)  # type: ignore[misc]
         jobs += site.enqueue("effect", 20, seconds=0.2)
-        eventually(lambda: site.value(BEGUN))
-        eventually(lambda: registered(site, crew))
+        until(lambda: site.value(BEGUN))
+        until(lambda: registered(site, crew))
         rng.choice(registered(site, crew)).kill()
         crew.start()
     site.until_idle()
@@ -321,7 +322,7 @@ def test_a_second_sigterm_ends_the_process_at_once(site: Site) -> None:
     site.until("select count(*) = 1 from started")
     holder = hand if site.holder(job_id) == hand.name else heir
     holder.terminate()
-    eventually(lambda: holder.said("worker_draining"))
+    until(lambda: holder.said("worker_draining"))
     holder.terminate()
 
     assert holder.wait() == 128 + signal.SIGTERM

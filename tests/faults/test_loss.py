@@ -16,7 +16,8 @@ from ostinato._core.db.backup.restore import restore_embedded
 from ostinato._core.db.embedded import Server
 from tests.faults.receiving import receiving, source_of
 from tests.faults.replicas import copied, kill_server
-from tests.faults.site import Site, eventually, say
+from tests.faults.site import Site, say
+from tests.waiting import until
 
 pytestmark = pytest.mark.proof
 
@@ -52,7 +53,7 @@ def test_a_page_that_is_damaged_stops_only_the_jobs_that_are_on_it(own: Server, 
         crew = site.crew(**ALIVE)
         hand = crew.start()
         well = sorted(set(ids) - set(bad))
-        eventually(lambda: site.ended() == len(well))
+        until(lambda: site.ended() == len(well))
         site.until("select count(*) = %s from ostinato_data.quarantine", len(bad))
 
         site.check(well, well)
@@ -90,7 +91,7 @@ def test_a_lost_disk_is_restored_from_a_backup_and_the_log_with_all_that_was_ack
         crew = site.crew(**ALIVE)
         site.ready(crew.start())
         ids = site.enqueue("effect", 30, seconds=0.2) + site.enqueue("slow_at_first", 3)
-        eventually(lambda: site.ended() >= 10)
+        until(lambda: site.ended() >= 10)
         kill_server(own)
         for hand in crew.hands:
             hand.kill()

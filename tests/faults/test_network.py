@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.faults.site import Site, eventually
+from tests.faults.site import Site
 from tests.proxy import Way, between
+from tests.waiting import until
 
 SOON: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 10, "call_timeout_seconds": 2}
 
@@ -25,12 +26,12 @@ def test_a_worker_that_is_cut_off_is_followed_and_writes_nothing_when_it_is_back
         heir = crew.start()
         site.ready(heir)
         with proxy.dark(*ways):
-            eventually(lambda: lost.said("heart_lost_connection"))
+            until(lambda: lost.said("heart_lost_connection"))
             site.until("select count(*) >= 5 from ostinato_data.outcome where outcome = 'lost'")
             site.rows("insert into started values (0, 0)")  # which lets both of them write
             site.until_idle()
         # It comes back under another id, and works on.
-        eventually(lambda: lost.said("declared_dead"))
+        until(lambda: lost.said("declared_dead"))
         site.ready(lost, heir)
 
         site.check(ids, ids)
@@ -58,7 +59,7 @@ def test_a_peer_of_a_few_bytes_a_second_holds_nobody_for_longer_than_a_call_may_
         slow = crew.start(database_url=proxy.url(site.urls.worker))
         site.ready(slow)
         proxy.trickle(1, [1.0])
-        eventually(lambda: slow.said("heart_lost_connection"))
+        until(lambda: slow.said("heart_lost_connection"))
         well = crew.start()
         site.ready(well)
         ids = site.enqueue("effect", 10)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.faults.site import Site, eventually
+from tests.faults.site import Site
+from tests.waiting import until
 
 EDGES = ("before", "during", "after the effect", "after the save")
 
@@ -25,7 +26,7 @@ def test_kill_9_at_each_edge_of_each_step_repeats_no_committed_one(site: Site) -
             crew.start()
         return site.ended() == len(jobs)
 
-    eventually(all_done)
+    until(all_done)
 
     assert site.value("select count(*) from died") == len(jobs)
     steps = site.rows("select job_id, name from ostinato_data.step")

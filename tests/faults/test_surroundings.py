@@ -9,9 +9,10 @@ import psycopg
 import pytest
 
 from ostinato._core.db.embedded import Server
-from tests.faults.site import Site, eventually
+from tests.faults.site import Site
 from tests.faults.talking import doctor
 from tests.needs import lacking
+from tests.waiting import until
 
 FAKETIME = shutil.which("faketime")
 ALIVE: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 60}
@@ -97,7 +98,7 @@ def test_a_full_queue_of_notifications_keeps_no_job_from_being_added_and_run(sma
         lazy.execute("listen elsewhere")
         lazy.commit()
         lazy.execute("select 1")  # from here on it reads nothing, and nothing behind it is forgotten
-        eventually(lambda: is_full(loud))
+        until(lambda: is_full(loud))
         ids = site.enqueue("effect", 10)
         site.until_idle()
 
@@ -119,7 +120,7 @@ def test_a_slot_whose_reader_is_gone_is_bounded_and_named(site: Site) -> None:
             site.rows("checkpoint")
             return bool(site.value("select wal_status = 'lost' from pg_replication_slots where slot_name = %s", slot))
 
-        eventually(lost)
+        until(lost)
         found = doctor(site.urls.worker, "slots")
 
         assert found["level"] == "fail"

@@ -17,7 +17,8 @@ from ostinato.apps.watchfolder.schema import COMPONENT
 from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.apps.watchfolder.papers import text_pdf
-from tests.faults.site import Site, eventually, say
+from tests.faults.site import Site, say
+from tests.waiting import until
 
 KILLS = 3
 FILES_EACH = 3
@@ -101,7 +102,7 @@ def test_a_worker_that_watches_may_be_killed_or_sleep_at_any_time(site: Site, tm
             for name in list(inputs)[number * FILES_EACH : (number + 1) * FILES_EACH]:
                 (folders.incoming / f".{name}").write_bytes(inputs[name])
                 (folders.incoming / f".{name}").rename(folders.incoming / name)
-            eventually(lambda w=wanted: len(told(site)) >= w)  # type: ignore[misc]
+            until(lambda w=wanted: len(told(site)) >= w)  # type: ignore[misc]
             victim = hand_of(site, crew, job_id) or rng.choice(crew.alive)
             say(f"kill {number + 1}: {victim.name} after {wanted} states")
             victim.kill()
@@ -110,16 +111,16 @@ def test_a_worker_that_watches_may_be_killed_or_sleep_at_any_time(site: Site, tm
             ticks_again(site, ids["other"])
             site.until(FORGOTTEN)
 
-        eventually(lambda: hand_of(site, crew, job_id))
+        until(lambda: hand_of(site, crew, job_id))
         sleeper = hand_of(site, crew, job_id)
         assert sleeper is not None
         sleeper.pause()
-        eventually(lambda: site.holder(job_id) != sleeper.name)
+        until(lambda: site.holder(job_id) != sleeper.name)
         sleeper.resume()
         (folders.incoming / "twin.pdf").write_bytes(inputs["0.pdf"])
-        eventually(lambda: len(list(folders.out.iterdir())) == FILES)
+        until(lambda: len(list(folders.out.iterdir())) == FILES)
         site.until("select exists (select from watchfolder.duplicate)")
-        eventually(lambda: not [path for path in folders.work.iterdir() if path.is_dir()])
+        until(lambda: not [path for path in folders.work.iterdir() if path.is_dir()])
         for folder_id in ids.values():
             ticks_again(site, folder_id)
 

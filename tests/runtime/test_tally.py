@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from ostinato import Context
+from ostinato._core.db.call import Connection
 from ostinato._core.engine import series
 from ostinato._core.engine.claims import Job
 from tests.runtime.lab import Lab
@@ -26,7 +27,7 @@ async def test_a_thousand_attempts_are_one_statement_of_a_row_for_each_kind_and_
 ) -> None:
     sent: list[list[series.Row]] = []
 
-    async def counted(conn: series.Connection, rows: list[series.Row]) -> None:
+    async def counted(conn: Connection, rows: list[series.Row]) -> None:
         sent.append(rows)
         await record(conn, rows)
 

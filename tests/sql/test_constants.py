@@ -19,6 +19,7 @@ TWINS = {
     "suspect_crashes": [buffer.SUSPECT_CRASHES],
     "most_bytes": [jobs.MAX_ARGS_BYTES, MAX_ANSWER_BYTES],
     "most_result_bytes": [MAX_RESULT_BYTES],
+    "most_schedule_bytes": [schedules.MAX_ARGS_BYTES],
     "usual_expiry": [int(Settings().expiry_seconds)],
     "longest_name": [
         events.LONGEST_NAME,
@@ -34,6 +35,7 @@ ONLY_SQL = [
     "poor_look_up",
     "most_poor_look_ups",
     "most_field_bytes",
+    "most_streams",
     "ready_cap",
     "place_cap",
     "line_cap",

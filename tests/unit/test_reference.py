@@ -37,7 +37,8 @@ def test_every_declared_error_and_metric_is_on_its_page() -> None:
     pages = reference.pages()
 
     assert all(f"`{cls.code}`" in pages["errors.md"] for cls in errortree.tree())
-    declared = (*metrics.METRICS, *figures.declared(installed_apps()))
+    of_apps = figures.figures_of(installed_apps()).values()
+    declared = (*metrics.METRICS, *(metric for each in of_apps for metric in each.metrics))
     assert all(f"`{metric.name}`" in pages["metrics.md"] for metric in declared)
     assert len({metric.name for metric in declared}) == len(declared)
 

@@ -84,7 +84,7 @@ def ostinato_server(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Serve
 
 @pytest.fixture(scope="session")
 def ostinato_databases(ostinato_server: "Server") -> "Iterator[Spares]":
-    """Databases that are copied before they are asked for."""
+    """Make databases that are copied before they are asked for."""
     from ostinato._core.runtime.spares import Spares
 
     spares = Spares(ostinato_server)

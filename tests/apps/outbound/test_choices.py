@@ -1,5 +1,6 @@
 """What an organisation chooses: hours, days of reminders, its senders; and what people decide about a message."""
 
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from ostinato.apps.outbound import rules
 from ostinato.apps.outbound.coop import rules as coop_rules
+from ostinato.apps.outbound.events import MessageStatus
 from ostinato.apps.outbound.jobs import prune
 from ostinato.apps.outbound.model import Channel
 from ostinato.apps.outbound.providers.smtp import SMTP
@@ -344,6 +346,25 @@ async def test_what_waits_can_be_cancelled_and_what_went_cannot(world: World) ->
     shown = await world.show(waiting)
     assert cancelled["status"] == "CANCELLED"
     assert (shown["cancelReason"], len(world.providers.sent)) == ("ASKED_FOR", 1)
+
+
+async def test_every_event_of_a_status_has_the_fields_that_are_declared(world: World) -> None:
+    """One function of SQL writes them all: for sets that go out, and for one that is cancelled, with its reason."""
+    await world.consent(TO)
+    gone = await world.message(TO)
+    waiting = await world.message(TO, sendAt=(NOON + timedelta(hours=1)).isoformat())
+    await world.work()
+    await world.call("POST", f"/messages/{waiting['id']}/cancel", roles=("agent",))
+
+    found = await world.rows(
+        "select payload, ordering_key from ostinato_data.event where type = 'outbound.message_status' order by id"
+    )
+
+    declared = {each.name for each in fields(MessageStatus)}
+    assert [set(payload) for payload, _ in found] == [declared] * len(found)
+    emitted = [(key, payload["status"], payload["reason"]) for payload, key in found]
+    assert (f"outbound:{gone['id']}", "SENT", None) in emitted
+    assert emitted[-1] == (f"outbound:{waiting['id']}", "CANCELLED", "ASKED_FOR")
 
 
 async def test_what_people_write_is_listed_and_told_as_an_event(world: World) -> None:

@@ -5,15 +5,16 @@ whole job. Use it where thousands of values are sent at once; short lists are le
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 
 def numbers(values: Iterable[float | None]) -> str:
-    """Numbers as the text of a PostgreSQL array."""
+    """Write numbers as the text of a PostgreSQL array."""
     return "{" + ",".join(["NULL" if value is None else repr(value) for value in values]) + "}"
 
 
 def texts(values: Iterable[str]) -> str:
-    """Texts as the text of a PostgreSQL array."""
+    """Write texts as the text of a PostgreSQL array."""
     escaped = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
     return '{"' + '","'.join(escaped) + '"}' if escaped else "{}"
 
@@ -24,3 +25,11 @@ def texts_or_nulls(values: Iterable[str | None]) -> str:
         "NULL" if value is None else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values
     ]
     return "{" + ",".join(escaped) + "}"
+
+
+def column(values: list[Any]) -> list[Any] | None:
+    """Return a column as the verbs for many rows take it: nothing, one value for all, or one for each row."""
+    first = values[0]
+    if values.count(first) == len(values):
+        return None if first is None else [first]
+    return values

@@ -31,6 +31,8 @@ from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import is_lost, is_stale_plan, translate
 
 R = TypeVar("R")
+Connection = AsyncConnection[Any]
+"""A connection of any sort of rows: the verbs choose their own."""
 Loads = Callable[[str | bytes], Any]
 """A function that reads JSON, such as a stricter one for JSON from outside."""
 

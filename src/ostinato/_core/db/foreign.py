@@ -101,7 +101,7 @@ def _of_asyncpg(error: Exception) -> Exception:
 
 
 def texts_for(conn: object, values: list[str]) -> str | list[str]:
-    """Texts as an array for a connection: as one literal where that is cheaper."""
+    """Write texts as an array for a connection: as one literal where that is cheaper."""
     return values if isinstance(conn, AsyncpgConnection) else texts(values)
 
 

@@ -75,7 +75,7 @@ def upgrade(data_dir: Path, say: Say, target: Path | None = None) -> Upgraded:
 
 
 def _programs(major: int) -> Path:
-    """The folder with the programs of an older version."""
+    """Return the folder with the programs of an older version."""
     with suppress(EmbeddedError, KeyError):
         return binaries.embedded(major)
     for pattern in programs.SYSTEM_FOLDERS:
@@ -90,7 +90,7 @@ def _programs(major: int) -> Path:
 
 
 def _copied(old: Cluster, folder: Path, say: Say) -> Cluster:
-    """A new cluster with everything of the old one."""
+    """Make a new cluster with everything of the old one."""
     place = old.data_dir / "upgrade"
     shutil.rmtree(place, ignore_errors=True)  # of an upgrade that was interrupted: the old one may have changed since
     place.mkdir(mode=0o700)

@@ -10,15 +10,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.alerts import Alert, Severity
 from ostinato._core.base.errors import DatabaseUnavailable, NotFound
-from ostinato._core.db.call import call, call_as, call_value
+from ostinato._core.db.call import Connection, call, call_as, call_value
 from ostinato._core.db.sqlstate import sqlstate_of
-
-Connection = AsyncConnection[Any]
 
 EVERY = timedelta(seconds=10)
 SOURCE_SECONDS = 5.0

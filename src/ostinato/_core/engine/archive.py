@@ -15,16 +15,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 from psycopg.rows import class_row
 
 from ostinato._core.base.enderrors import BackupFailed
 from ostinato._core.base.errors import NotConfigured, NotFound
 from ostinato._core.db.backup.shelf import Shelf
-from ostinato._core.db.call import call, call_as
+from ostinato._core.db.call import Connection, call, call_as
 from ostinato._core.db.sqlfile import statement
 
-Connection = AsyncConnection[Any]
 Step = Callable[[str], None]
 
 LEVEL = 6

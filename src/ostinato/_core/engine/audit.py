@@ -15,12 +15,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypedDict, Unpack
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato._core.db.call import Loads, call, call_as
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, Loads, call, call_as
 
 
 class AuditFilter(TypedDict, total=False):

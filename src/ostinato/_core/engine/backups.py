@@ -5,15 +5,11 @@ The backups themselves are made by `db.backup`. The logic is in `sql/functions/b
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.db.backup.repository import Base
-from ostinato._core.db.call import call, call_as, call_value
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, call, call_as, call_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.errors import NotFound
-from ostinato._core.db.call import call_as, call_one, call_value
+from ostinato._core.db.call import Connection, call_as, call_one, call_value
 from ostinato._core.engine.inspect import Search
 from ostinato._core.engine.jobs import State, wake_after_commit
 
-Connection = AsyncConnection[Any]
 Verb = Literal["cancel", "retry", "discard", "redrive"]
 """What is done: discard gives dead letters up, redrive runs them again."""
 Standing = Literal["running", "stopped", "halted", "done"]
@@ -136,7 +134,7 @@ async def stop(conn: Connection, bulk_id: int) -> Standing:
 
 
 async def list_(conn: Connection, *, before: int | None = None, most: int = 50) -> list[Bulk]:
-    """Bulk actions, newest first; a tenant sees its own."""
+    """Return bulk actions, newest first; a tenant sees its own."""
     return await call_as(conn, class_row(Bulk), "list_bulks", _read=True, before=before, most=most)
 
 

@@ -4,15 +4,13 @@ Both may be repeated. Ids that were drawn before stay; the secret is taken over 
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 
 from ostinato._core.base.cellmap import STEP
 from ostinato._core.base.errors import Conflict, SettingsError
+from ostinato._core.db.call import Connection
 from ostinato._core.engine import cells, tenant_copy, tenant_tables
-
-Connection = AsyncConnection[Any]
 
 
 async def check_number(conn: Connection, name: str, number: int) -> None:

@@ -2,15 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato._core.db.call import call, call_as, call_value
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, call, call_as, call_value
 
 GONE = frozenset({"leaving", "left"})
 MOVING = frozenset({"draining", "closed", "leaving", "coming"})

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.db.arrays import numbers
-from ostinato._core.db.call import Loads, call, call_as, call_value
+from ostinato._core.db.call import Connection, Loads, call, call_as, call_value
 from ostinato._core.engine import jobs
-from ostinato._core.engine.claims import Job
+from ostinato._core.engine.claims import Job, held_columns
 from ostinato._core.engine.jobs import NewJob, State
 
-Connection = AsyncConnection[Any]
 OnFailure = Literal["fail", "collect", "ignore"]
 """What a join does about children that failed or were cancelled.
 
@@ -107,9 +105,7 @@ async def join(
     rows = await call(
         conn,
         "join_jobs",
-        claim_ids=numbers([job.claim_id for job in held]),
-        job_ids=numbers([job.id for job in held]),
-        attempts=numbers([job.attempt for job in held]),
+        **held_columns(held),
         positions=numbers(positions),
         spawns=spawns,
         policies=policies,

@@ -9,13 +9,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
-from psycopg import AsyncConnection
 
 from ostinato._core.db.arrays import numbers
-from ostinato._core.db.call import call, call_now
+from ostinato._core.db.call import Connection, call, call_now
 from ostinato._core.db.sqlstate import translated
-
-Connection = AsyncConnection[Any]
 
 
 class Job(NamedTuple):
@@ -103,12 +100,12 @@ async def claim(
 
 async def begin(conn: Connection, jobs: Sequence[Job], *, alone: bool = False) -> list[int]:
     """Mark jobs as begun; `alone` says that nothing else runs in this process meanwhile."""
-    return _ids(await call(conn, "begin_jobs", **_held(jobs), alone=alone))
+    return _ids(await call(conn, "begin_jobs", **held_columns(jobs), alone=alone))
 
 
 async def split(conn: Connection, jobs: Sequence[Job]) -> list[int]:
     """Give each job a claim of its own; the ids of those that have none."""
-    return _ids(await call(conn, "split_claims", **_held(jobs)))
+    return _ids(await call(conn, "split_claims", **held_columns(jobs)))
 
 
 async def complete(
@@ -125,7 +122,9 @@ async def complete(
     """
     stored = results if any(result is not None for result in results) else None
     more = {"in_transaction": True} if in_transaction else {}
-    return _ids(await call(conn, "complete_jobs", **_held(jobs), durations=numbers(durations), results=stored, **more))
+    return _ids(
+        await call(conn, "complete_jobs", **held_columns(jobs), durations=numbers(durations), results=stored, **more)
+    )
 
 
 async def complete_one(conn: Connection, job: Job, result: str | None, duration_ms: int) -> None:
@@ -157,32 +156,32 @@ def complete_one_now(conn: psycopg.Connection[Any], job: Job, result: str | None
 
 async def fail(conn: Connection, jobs: Sequence[Job], failures: Sequence[Failure], durations: list[int]) -> list[int]:
     """End attempts that failed: retry after a delay, or dead letter."""
-    return _ids(await call(conn, "fail_jobs", **_held(jobs), **_ended(failures, durations)))
+    return _ids(await call(conn, "fail_jobs", **held_columns(jobs), **_ended(failures, durations)))
 
 
 async def defer(conn: Connection, jobs: Sequence[Job], failures: Sequence[Failure], durations: list[int]) -> list[int]:
     """End attempts that the database failed: retry soon without counting it, within a bound."""
-    return _ids(await call(conn, "defer_jobs", **_held(jobs), **_ended(failures, durations)))
+    return _ids(await call(conn, "defer_jobs", **held_columns(jobs), **_ended(failures, durations)))
 
 
 async def snooze(conn: Connection, jobs: Sequence[Job], delays: list[float]) -> list[int]:
     """Let jobs run again later without counting a failure."""
-    return _ids(await call(conn, "snooze_jobs", **_held(jobs), delays=numbers(delays)))
+    return _ids(await call(conn, "snooze_jobs", **held_columns(jobs), delays=numbers(delays)))
 
 
 async def cancel(conn: Connection, jobs: Sequence[Job], reasons: list[str], durations: list[int]) -> list[int]:
     """End running jobs as cancelled."""
-    return _ids(await call(conn, "cancel_jobs", **_held(jobs), reasons=reasons, durations=numbers(durations)))
+    return _ids(await call(conn, "cancel_jobs", **held_columns(jobs), reasons=reasons, durations=numbers(durations)))
 
 
 async def release(conn: Connection, jobs: Sequence[Job]) -> list[int]:
     """Give jobs back to their old position in their lane; no attempt is used up."""
-    return _ids(await call(conn, "release_jobs", **_held(jobs)))
+    return _ids(await call(conn, "release_jobs", **held_columns(jobs)))
 
 
 async def set_aside(conn: Connection, jobs: Sequence[Job]) -> list[int]:
     """Set held jobs aside whose rows are missing or damaged; returns their ids."""
-    return _ids(await call(conn, "set_aside_held", **_held(jobs)))
+    return _ids(await call(conn, "set_aside_held", **held_columns(jobs)))
 
 
 async def fence(conn: Connection, job: Job) -> None:
@@ -192,17 +191,18 @@ async def fence(conn: Connection, job: Job) -> None:
 
 async def fence_all(conn: Connection, jobs: Sequence[Job]) -> list[int]:
     """Lock jobs until the end of the caller's transaction; the ids of those that are stale."""
-    return _ids(await call(conn, "fence_jobs", **_held(jobs)))
+    return _ids(await call(conn, "fence_jobs", **held_columns(jobs)))
 
 
 async def note_progress(
     conn: Connection, jobs: Sequence[Job], done: list[float], totals: list[float | None], notes: list[str | None]
 ) -> list[int]:
     """Store the progress of running jobs."""
-    return _ids(await call(conn, "note_progress", **_held(jobs), done=done, totals=totals, notes=notes))
+    return _ids(await call(conn, "note_progress", **held_columns(jobs), done=done, totals=totals, notes=notes))
 
 
-def _held(jobs: Sequence[Job]) -> dict[str, Any]:
+def held_columns(jobs: Sequence[Job]) -> dict[str, Any]:
+    """Return what names held jobs to the functions: their claims, ids and attempts."""
     return {
         "claim_ids": numbers([job.claim_id for job in jobs]),
         "job_ids": numbers([job.id for job in jobs]),

@@ -11,14 +11,10 @@ What a handler adds has the subject of its job. Only a keyed hash of it is store
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from psycopg import AsyncConnection
 
 from ostinato._core.base.flow import current_tenant
-from ostinato._core.db.call import call_value
+from ostinato._core.db.call import Connection, call_value
 
-Connection = AsyncConnection[Any]
 ERASE_SECONDS = 60.0
 
 

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.db.arrays import numbers
-from ostinato._core.db.call import call_as, call_one, call_value
+from ostinato._core.db.call import Connection, call_as, call_one, call_value
 from ostinato._core.engine.jobs import ANY_QUEUE, wake_after_commit
 from ostinato._core.engine.schedules import Schedule, document
-
-Connection = AsyncConnection[Any]
 
 RECOMPUTE_SECONDS = 120.0
 TIMES = ("cron", "at_time", "weekdays", "at", "zone", "gap", "overlap")

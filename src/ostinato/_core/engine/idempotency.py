@@ -25,14 +25,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from psycopg import AsyncConnection
-
 from ostinato._core.base.answers import Answer, dump_answer
 from ostinato._core.base.canonical import Declaration
 from ostinato._core.base.errors import IdempotencyConflict, OstinatoError, RequestInFlight
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.base.log import get_logger
-from ostinato._core.db.call import call_one, call_value
+from ostinato._core.db.call import Connection, call_one, call_value
 from ostinato._core.db.foreign import Lender
 from ostinato._core.db.pool import transaction
 
@@ -57,7 +55,6 @@ __all__ = [
     "request_of",
 ]
 
-Connection = AsyncConnection[Any]
 
 LEASE_SECONDS = 60.0
 TTL_SECONDS = 86_400.0

@@ -5,14 +5,11 @@ The requests themselves are in `engine.idempotency`, the logic is in `sql/functi
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato._core.db.call import call_as
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, call_as
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,10 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from uuid import UUID
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato._core.db.call import Loads, call, call_as, call_one
+from ostinato._core.db.call import Connection, Loads, call, call_as, call_one
 from ostinato._core.engine.jobs import State
-
-Connection = AsyncConnection[Any]
 
 
 class _Filter(TypedDict, total=False):
@@ -339,7 +336,7 @@ async def list_dead_letters(conn: Connection, **which: Unpack[DeadLetterFilter])
 
 
 async def dead_letter_groups(conn: Connection, *, most: int = 1_000) -> list[DeadLetterGroup]:
-    """Dead letters grouped by their error, the largest group first."""
+    """Group dead letters by their error, the largest group first."""
     rows = class_row(DeadLetterGroup)
     return await call_as(conn, rows, "dead_letter_groups", _read=True, most=most)
 

@@ -14,19 +14,18 @@ from datetime import datetime
 from typing import Any, Literal
 
 import psycopg
-from psycopg import AsyncConnection
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.base.traceparent import current_traceparent
 from ostinato._core.base.vault import Vault
-from ostinato._core.db.call import call, call_now, call_one, call_value
+from ostinato._core.db.arrays import column
+from ostinato._core.db.call import Connection, call, call_now, call_one, call_value
 from ostinato._core.db.foreign import texts_for
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.secrets import args_purpose, vault_of
 
-Connection = AsyncConnection[Any]
 State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
 """Where a job is; its place is its state."""
 LimitScope = Literal["tenant", "installation"]
@@ -199,7 +198,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob], *, parent: tupl
             )
     jobs = [await sealed(conn, job) if job.secret_args else job for job in jobs]
     mine = flow.current()
-    subjects = _column([_first(job.subject, mine.subject) for job in jobs])
+    subjects = column([_first(job.subject, mine.subject) for job in jobs])
     more: dict[str, Any] = {} if subjects is None else {"subjects": subjects}
     if (traceparent := current_traceparent()) is not None:
         more["traceparent"] = traceparent
@@ -208,17 +207,17 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob], *, parent: tupl
     rows = await call(
         conn,
         "enqueue_jobs",
-        kinds=_column([job.kind for job in jobs]),
+        kinds=column([job.kind for job in jobs]),
         args=texts_for(conn, [job.args for job in jobs]),
-        queues=_column([job.queue for job in jobs]),
-        priorities=_column([job.priority for job in jobs]),
-        run_ats=_column([job.run_at for job in jobs]),
-        tenant_ids=_column([_first(job.tenant_id, mine.tenant) for job in jobs]),
-        correlation_ids=_column([_first(job.correlation_id, mine.correlation) for job in jobs]),
-        limit_keys=_column([job.limit_key for job in jobs]),
-        unique_keys=_column([job.unique and job.unique.key for job in jobs]),
-        max_attempts=_column([job.max_attempts for job in jobs]),
-        limit_scopes=_column([None if job.limit_scope == "tenant" else job.limit_scope for job in jobs]),
+        queues=column([job.queue for job in jobs]),
+        priorities=column([job.priority for job in jobs]),
+        run_ats=column([job.run_at for job in jobs]),
+        tenant_ids=column([_first(job.tenant_id, mine.tenant) for job in jobs]),
+        correlation_ids=column([_first(job.correlation_id, mine.correlation) for job in jobs]),
+        limit_keys=column([job.limit_key for job in jobs]),
+        unique_keys=column([job.unique and job.unique.key for job in jobs]),
+        max_attempts=column([job.max_attempts for job in jobs]),
+        limit_scopes=column([None if job.limit_scope == "tenant" else job.limit_scope for job in jobs]),
         **more,
     )
     for queue in {job.queue or ANY_QUEUE for job in jobs}:
@@ -305,14 +304,6 @@ async def redrive(
     if found.redriven:
         wake_after_commit(queue or ANY_QUEUE)
     return found
-
-
-def _column(values: list[Any]) -> list[Any] | None:
-    """Return a column as enqueue_jobs takes it: nothing, one value for all, or one per job."""
-    first = values[0]
-    if values.count(first) == len(values):
-        return None if first is None else [first]
-    return values
 
 
 def _first(given: str | None, flowing: str | None) -> str | None:

@@ -18,13 +18,12 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.errors import InvalidInput, NotFound, Unauthenticated
-from ostinato._core.db.call import call_as, call_value
+from ostinato._core.db.call import Connection, call_as, call_value
 
 __all__ = [
     "DAY",
@@ -43,7 +42,6 @@ __all__ = [
     "rotate",
 ]
 
-Connection = AsyncConnection[Any]
 State = Literal["active", "expired", "revoked"]
 
 DAY = 86_400.0

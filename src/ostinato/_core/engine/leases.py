@@ -16,17 +16,15 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 import psycopg
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.errors import InvalidInput, LeaseHeld, NotFound
 from ostinato._core.base.flow import current
 from ostinato._core.base.jsonio import dump_args
-from ostinato._core.db.call import call_as, call_now, call_one, call_value
+from ostinato._core.db.call import Connection, call_as, call_now, call_one, call_value
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.jobs import ANY_QUEUE, MAX_ARGS_BYTES, NewJob, check_time, sealed, wake_after_commit
 
-Connection = AsyncConnection[Any]
 Lifetime = Literal["time", "attempt", "job"]
 
 BATCH = 1000

@@ -15,16 +15,14 @@ from datetime import datetime
 from typing import Any, NamedTuple, Required, TypedDict, Unpack
 
 import psycopg
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.flow import current_correlation
 from ostinato._core.base.machine import Machine
-from ostinato._core.db.call import call, call_as, call_now, call_value
+from ostinato._core.db.call import Connection, call, call_as, call_now, call_value
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.leases import Lease
 
-Connection = AsyncConnection[Any]
 Id = str | int
 PAGE = 50
 

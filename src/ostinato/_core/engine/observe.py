@@ -4,14 +4,11 @@ The logic is in `sql/functions/observe.sql`; the names and their meaning are in 
 """
 
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
-
-from psycopg import AsyncConnection
+from typing import NamedTuple
 
 from ostinato._core.base.metrics import ENGINE_GAUGES, Recorder
-from ostinato._core.db.call import call, call_value
+from ostinato._core.db.call import Connection, call, call_value
 
-Connection = AsyncConnection[Any]
 PREFIX = "ostinato_"
 
 

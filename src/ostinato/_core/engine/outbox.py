@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput, NotFound
-from ostinato._core.db.call import call, call_as, call_now, call_one, call_value
+from ostinato._core.db.arrays import column
+from ostinato._core.db.call import Connection, call, call_as, call_now, call_one
 from ostinato._core.db.foreign import texts_for
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.jobs import added_queues
@@ -33,7 +33,6 @@ __all__ = [
     "emit",
     "emit_many",
     "emit_now",
-    "last_position",
     "list_events",
     "redeliver",
     "register_types",
@@ -42,7 +41,6 @@ __all__ = [
     "show_event",
 ]
 
-Connection = AsyncConnection[Any]
 
 RELAY = "@relay"
 """Rung after a commit that emitted events."""
@@ -134,11 +132,6 @@ async def sequence(conn: Connection, most: int = 5000) -> Sequenced:
     return Sequenced(*await call_one(conn, "sequence_events", most=most))
 
 
-async def last_position(conn: Connection) -> int:
-    """Return the position of the newest event that has one."""
-    return int(await call_value(conn, "last_position", _read=True))
-
-
 async def list_events(
     conn: Connection,
     *,
@@ -185,27 +178,19 @@ def _columns(events: Sequence[NewEvent], conn: object) -> dict[str, Any]:
                 hint="Use a datetime with a zone, such as datetime.now(UTC).",
                 type=event.type,
             )
-    subjects = _column([event.subject or mine.subject for event in events])
+    subjects = column([event.subject or mine.subject for event in events])
     return {
-        "types": _column([event.type for event in events]),
+        "types": column([event.type for event in events]),
         "payloads": texts_for(conn, [event.payload for event in events]),
-        "ordering_keys": _column([event.ordering_key for event in events]),
-        "versions": _column([event.version for event in events]),
-        "tenant_ids": _column([event.tenant_id or mine.tenant for event in events]),
-        "correlation_ids": _column([event.correlation_id or mine.correlation for event in events]),
-        "occurred_ats": _column([event.occurred_at for event in events]),
-        "producers": _column([event.producer for event in events]),
+        "ordering_keys": column([event.ordering_key for event in events]),
+        "versions": column([event.version for event in events]),
+        "tenant_ids": column([event.tenant_id or mine.tenant for event in events]),
+        "correlation_ids": column([event.correlation_id or mine.correlation for event in events]),
+        "occurred_ats": column([event.occurred_at for event in events]),
+        "producers": column([event.producer for event in events]),
         "as_of_now": True,
         **({} if subjects is None else {"subjects": subjects}),
     }
-
-
-def _column(values: list[Any]) -> list[Any] | None:
-    """Return a column as emit_events takes it: nothing, one value for all, or one per event."""
-    first = values[0]
-    if values.count(first) == len(values):
-        return None if first is None else [first]
-    return values
 
 
 def _note_emitted() -> None:

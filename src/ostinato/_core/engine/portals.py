@@ -11,14 +11,9 @@ A link is a ticket of `engine.sessions`, for the role `portal` alone. The logic 
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
-from psycopg import AsyncConnection
-
-from ostinato._core.db.call import call_value
+from ostinato._core.db.call import Connection, call_value
 from ostinato._core.engine.sessions import TEXT_BYTES, hash_of
-
-Connection = AsyncConnection[Any]
 
 PATH = "/console/portal/enter?ticket="
 """Where a link leads, below the address of the API."""

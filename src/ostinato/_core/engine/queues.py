@@ -5,14 +5,9 @@ Limits, pause and resume, and the doorbell. The logic is in `sql/functions/queue
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import InvalidInput
-from ostinato._core.db.call import call, call_value
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, call, call_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, Literal
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.base.jsonio import dump_args
-from ostinato._core.db.call import call, call_as, call_value
+from ostinato._core.db.call import Connection, call, call_as, call_value
 from ostinato._core.engine.jobs import wake_after_commit
 
-Connection = AsyncConnection[Any]
 Gap = Literal["shift", "skip"]
 """What a slot does whose local time does not exist: fire later by the gap, or not at all."""
 Overlap = Literal["first", "last", "both"]
@@ -277,7 +275,7 @@ async def list_(
     after: tuple[str, str] = ("", ""),
     most: int = PAGE,
 ) -> list[ScheduleSummary]:
-    """Schedules by tenant and name, those after a (tenant, name)."""
+    """Return schedules by tenant and name, those after a (tenant, name)."""
     return await call_as(
         conn,
         class_row(ScheduleSummary),

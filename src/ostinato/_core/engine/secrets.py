@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.settings import load
 from ostinato._core.base.vault import SealedColumn, Vault, purpose
-from ostinato._core.db.call import call, call_as, call_value
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, call, call_as, call_value
 
 
 class Place(NamedTuple):

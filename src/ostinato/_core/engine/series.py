@@ -8,15 +8,12 @@ minutes. The logic is in `sql/functions/series.sql`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from ostinato._core.db.call import call, call_as, call_value
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, call, call_as, call_value
 
 
 class Row(TypedDict):

@@ -15,14 +15,10 @@ import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row, dict_row
 
-from ostinato._core.db.call import call_as, call_value
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, call_as, call_value
 
 TEXT = re.compile(r"[A-Za-z0-9_-]{43}")
 TEXT_BYTES = 32

@@ -11,17 +11,15 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import psycopg
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.db.arrays import numbers, texts, texts_or_nulls
-from ostinato._core.db.call import Loads, call, call_as, call_now, call_value
+from ostinato._core.db.call import Connection, Loads, call, call_as, call_now, call_value
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine import audit
-from ostinato._core.engine.claims import Job
+from ostinato._core.engine.claims import Job, held_columns
 from ostinato._core.engine.jobs import State, wake_after_commit
 
-Connection = AsyncConnection[Any]
 Type = Literal["call", "sleep", "event", "timeout"]
 
 
@@ -74,7 +72,7 @@ async def save(conn: Connection, new: Sequence[NewStep]) -> list[int]:
     rows = await call(
         conn,
         "save_steps",
-        **_held(jobs),
+        **held_columns(jobs),
         positions=numbers(positions),
         names=texts(names),
         results=None if results.count(None) == len(results) else texts_or_nulls(results),
@@ -102,7 +100,7 @@ async def load(conn: Connection, job_ids: Iterable[int]) -> list[StoredStep]:
 
 async def sleep(conn: Connection, jobs: Sequence[Job], positions: list[int], seconds: list[float]) -> list[int]:
     """Take jobs from their worker for a time; returns those that were refused as stale."""
-    rows = await call(conn, "sleep_jobs", **_held(jobs), positions=numbers(positions), seconds=numbers(seconds))
+    rows = await call(conn, "sleep_jobs", **held_columns(jobs), positions=numbers(positions), seconds=numbers(seconds))
     return [row[0] for row in rows]
 
 
@@ -119,7 +117,7 @@ async def wait(
     rows = await call(
         conn,
         "wait_jobs",
-        **_held(jobs),
+        **held_columns(jobs),
         positions=numbers(positions),
         events=events,
         keys=keys,
@@ -169,14 +167,6 @@ async def signal_own(conn: Connection, job_id: int, payload: str | None = None) 
 def wait_name(event: str, key: str) -> str:
     """Return the name of the step of a wait, as the function in steps.sql returns it."""
     return f"{event}/{key}"
-
-
-def _held(jobs: Sequence[Job]) -> dict[str, Any]:
-    return {
-        "claim_ids": numbers([job.claim_id for job in jobs]),
-        "job_ids": numbers([job.id for job in jobs]),
-        "attempts": numbers([job.attempt for job in jobs]),
-    }
 
 
 def _one(new: NewStep) -> dict[str, Any]:

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.events import OnPoison, Start
 from ostinato._core.db.arrays import numbers
-from ostinato._core.db.call import Loads, call, call_as, call_value
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, Loads, call, call_as, call_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +180,7 @@ async def list_subscriptions(conn: Connection) -> list[Subscription]:
 async def buried(
     conn: Connection, name: str | None = None, *, before: int | None = None, most: int = 50, loads: Loads | None = None
 ) -> list[Buried]:
-    """Dead letters of subscriptions, newest first; `before` is the job of the last one seen."""
+    """Return dead letters of subscriptions, newest first; `before` is the job of the last one seen."""
     return await call_as(
         conn, class_row(Buried), "list_buried", _read=True, _loads=loads, subscription=name, before=before, most=most
     )

@@ -30,9 +30,10 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from psycopg import AsyncConnection, IsolationLevel, sql
+from psycopg import IsolationLevel, sql
 
 from ostinato._core.base.errors import Conflict, Forbidden, InvalidInput, NotFound
+from ostinato._core.db.call import Connection
 from ostinato._core.engine.tenant_file import FORMAT, Reader, Writer, reading
 from ostinato._core.engine.tenant_tables import (
     ENGINE_SCHEMA,
@@ -45,8 +46,6 @@ from ostinato._core.engine.tenant_tables import (
     tables_of,
     text,
 )
-
-Connection = AsyncConnection[Any]
 
 # Tables of an installation's own with what it keys hashes with.
 SECRETS = ("subject_secret", "secret")

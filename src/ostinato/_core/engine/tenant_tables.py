@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 from psycopg.rows import dict_row
 
+from ostinato._core.db.call import Connection
 from ostinato._core.db.sqlfile import statement
-
-Connection = AsyncConnection[Any]
 
 ENGINE_SCHEMA = "ostinato_data"
 

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput
-from ostinato._core.db.call import call, call_as
-
-Connection = AsyncConnection[Any]
+from ostinato._core.db.call import Connection, call, call_as
 
 
 async def enter(

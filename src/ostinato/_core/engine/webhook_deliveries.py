@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.vault import is_sealed
-from ostinato._core.db.call import call, call_as, call_one, call_value
+from ostinato._core.db.call import Connection, call, call_as, call_one, call_value
 from ostinato._core.engine.claims import Job
 
-Connection = AsyncConnection[Any]
 DeliveryState = Literal["pending", "waiting", "held", "delivered", "dead"]
 
 PAGE = 50

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base import backoff
@@ -33,11 +32,9 @@ from ostinato._core.base.webhooks import (
     make_secret,
     verify,
 )
-from ostinato._core.db.call import call, call_as, call_value
+from ostinato._core.db.call import Connection, call, call_as, call_value
 from ostinato._core.engine import clock
 from ostinato._core.engine.secrets import vault_of
-
-Connection = AsyncConnection[Any]
 
 DAY = 86_400.0
 KEY_BYTES = 32

@@ -11,19 +11,15 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
-from typing import Any
-
-from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import InvalidInput, SecretRefused
 from ostinato._core.base.vault import SealedColumn, Vault, is_sealed, key_id_of
+from ostinato._core.db.call import Connection
 from ostinato._core.engine import audit, secrets
 from ostinato._core.engine.secrets import Place, SecretJob, args_purpose
 from ostinato._core.engine.webhooks import HEADERS, SECRET
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
-
-Connection = AsyncConnection[Any]
 
 SET = 200
 """Values that one statement replaces."""

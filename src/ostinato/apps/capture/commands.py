@@ -4,13 +4,13 @@ import base64
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from psycopg import AsyncConnection
 from rich.text import Text
 
 from ostinato import commands
+from ostinato.apps.capture.queries import Connection
 from ostinato.commands import Cli, command, group
 from ostinato.database import transaction
 from ostinato.errors import InvalidInput, NotConfigured
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ostinato.apps.capture.heads import Head
 
 # What belongs to captures is imported where it is used: every command starts by reading this file.
-Connection = AsyncConnection[Any]
 
 
 def verify_audit(

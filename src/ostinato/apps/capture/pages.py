@@ -4,15 +4,12 @@ Rows are a person's: a tenant's people see their own, operators of the installat
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
-
-from psycopg import AsyncConnection
 
 from ostinato.apps.capture import audit
 from ostinato.apps.capture.model import AuditEvent
 from ostinato.apps.capture.permissions import READ
-from ostinato.apps.capture.queries import QUERIES, Row
+from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.errors import InvalidInput, NotFound
 from ostinato.observe import (
     N_,
@@ -31,8 +28,6 @@ from ostinato.observe import (
     Tone,
     Verb,
 )
-
-Connection = AsyncConnection[Any]
 
 MOST = 50
 LONGEST_CHECKED = 20_000
@@ -56,7 +51,7 @@ MOST_COUNTED = 10_000
 async def front(conn: Connection, look: Look) -> Sequence[Block]:
     """Show the newest captures, and how many are in which state."""
     rows = await QUERIES.rows(
-        conn, "page_captures", tenant_id=look.tenant_id, before=_moment(look.text("before")), most=MOST + 1
+        conn, "page_captures", tenant_id=look.tenant_id, before=look.moment("before"), most=MOST + 1
     )
     counts = {row["state"]: row["captures"] for row in await QUERIES.rows(conn, "page_counts", most=MOST_COUNTED)}
     last = rows[MOST - 1]["received_at"].isoformat() if len(rows) > MOST else None
@@ -198,13 +193,6 @@ def _listed(row: Row) -> list[Any]:
 
 def _state(state: str) -> State:
     return State(state, TONES.get(state, "info"))
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text) if text else None
-    except ValueError:
-        raise InvalidInput(f"{text[:40]!r} is no time", hint="Follow the link of the page.") from None
 
 
 FRONT = Panel("Captures", front, needs=READ)

@@ -134,7 +134,7 @@ async def take(
 async def take_at_once(
     caller: Caller, wanted: Wanted, *, skew_seconds: float = 300.0, max_object_bytes: int | None = None
 ) -> Taken | None:
-    """As `take`, in one statement; None: it is to be refused, and nothing was done."""
+    """Take a capture as `take` does, in one statement; None: it is to be refused, and nothing was done."""
     sent = rules.normalised(wanted.fields)
     rows = await caller.call(
         "vault_secure.take_capture_as",

@@ -279,13 +279,13 @@ async def _mine(conn: Connection, caller: Caller, request_id: str, days: int) ->
 
 
 def _is_hidden(caller: Caller, seen: Row) -> bool:
-    """Whether a request of the tenant is one that the caller may not see."""
+    """Return whether a request of the tenant is one that the caller may not see."""
     hidden = caller.roles.isdisjoint(EVERYBODYS)
     return hidden and seen["created_by"] != caller.subject
 
 
 def _asks_again(seen: Row, *, limited: bool) -> bool:
-    """Whether opening a request asks for its company again."""
+    """Return whether opening a request asks for its company again."""
     status, last_run_at = seen["enrichment_status"], seen["enrichment_last_run_at"]
     stale = opens_again(status, last_run_at, seen["at"], fresh=seen["fresh"])
     return stale and not seen["running"] and not limited

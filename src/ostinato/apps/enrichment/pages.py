@@ -2,22 +2,19 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from math import ceil
 from typing import Any
-
-from psycopg import AsyncConnection
 
 from ostinato.apps.enrichment import service
 from ostinato.apps.enrichment.http import DIRECTORS, EVERYBODYS, READ, REFRESH, WHOLE
 from ostinato.apps.enrichment.merge import FIELDS
 from ostinato.apps.enrichment.model import Trigger
 from ostinato.apps.enrichment.panel import unwrapped
-from ostinato.apps.enrichment.queries import QUERIES
+from ostinato.apps.enrichment.queries import QUERIES, Connection
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.views import Company, Opened, Retrieval, Row, look, whole_view
-from ostinato.errors import Conflict, InvalidInput, NotFound
+from ostinato.errors import Conflict, NotFound
 from ostinato.observe import (
     N_,
     Action,
@@ -36,8 +33,6 @@ from ostinato.observe import (
     Tone,
     Verb,
 )
-
-Connection = AsyncConnection[Any]
 
 MOST = 50
 REQUEST = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -83,14 +78,14 @@ NO_REQUEST = N_("Nobody has asked for a company yet: POST /v1/requests asks for 
 
 async def companies(conn: Connection, who: Look) -> Sequence[Block]:
     """Show the newest requests, and their companies."""
-    siren, before = who.text("siren").replace(" ", ""), who.text("before")
+    siren = who.text("siren").replace(" ", "")
     rows = await QUERIES.rows(
         conn,
         "page_requests",
         tenant_id=who.tenant_id,
         created_by=who.subject if _sees_own_only(who) else None,
         siren=siren or None,
-        before=_moment(before),
+        before=who.moment("before"),
         most=MOST + 1,
     )
     last = rows[MOST - 1]["created_at"].isoformat() if len(rows) > MOST else None
@@ -107,7 +102,7 @@ async def companies(conn: Connection, who: Look) -> Sequence[Block]:
     ]
     return [
         Form("Find", (Field("siren", "SIREN", siren, most=20),), "companies"),
-        Table("Requests", LISTED, shown, older, NONE_MATCHES if siren or before else NO_REQUEST),
+        Table("Requests", LISTED, shown, older, NONE_MATCHES if siren or who.text("before") else NO_REQUEST),
     ]
 
 
@@ -160,7 +155,7 @@ async def refresh(conn: Connection, who: Look) -> str:
 async def accept(conn: Connection, who: Look) -> str:
     """Take a company as it is, of the snapshot that was shown."""
     named = {"tenant_id": who.tenant_id, "siren": who.one_of("siren", SIREN), "by": who.subject}
-    taken = await QUERIES.first(conn, "accept_partial", **named, snapshot_at=_moment(who.text("snapshot")))
+    taken = await QUERIES.first(conn, "accept_partial", **named, snapshot_at=who.moment("snapshot"))
     if taken is None:
         raise NotFound("the company is not partial any more, or has changed", hint="Look at it again.")
     return who.words("Taken as it is, until it changes.")
@@ -229,13 +224,6 @@ def _asked(row: Row) -> dict[str, str | int]:
 
 def _state(state: str) -> State:
     return State(state, TONES.get(state, "info"))
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text) if text else None
-    except ValueError:
-        raise InvalidInput(f"{text[:40]!r} is no time", hint="Follow the link of the page.") from None
 
 
 COMPANIES = Panel("Companies", companies, name="companies", needs=READ, search="siren")

@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 from typing import Final
 
-from ostinato.apps.outbound import APP
+from ostinato import jobs
+from ostinato.apps.outbound import APP, store
 from ostinato.apps.outbound.model import Message, Status
 from ostinato.apps.outbound.store import Connection
+
+RELAY = "@relay"
+"""What is rung for events that an SQL function has emitted."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +42,10 @@ MESSAGE_STATUS: Final = APP.event("outbound.message_status", payload=MessageStat
 async def emit_status(conn: Connection, message: Message, status: Status, reason: str | None = None) -> None:
     """Emit that a message reached a status: ids and codes, no recipient and no text.
 
-    The events of a message are delivered in order.
+    By `outbound.emit_status`, which emits those of sets too. The events of a message are delivered in order.
     """
-    payload = MessageStatus(
-        str(message.id), status.value, message.channel.value, message.dossier_id, message.template_code, reason
-    )
-    await MESSAGE_STATUS.emit(
-        conn,
-        payload,
-        key=f"outbound:{message.id}",
-        tenant=message.tenant_id,
-        correlation_id=message.correlation_id or f"outbound-{message.id}",
-        subject=message.subject_id,
-    )
+    await store.run(conn, "emit_status", **message.key, status=status, reason=reason)
+    jobs.wake_after_commit(RELAY)
 
 
 async def emit_received(conn: Connection, tenant_id: str, received: MessageReceived) -> None:

@@ -7,13 +7,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg import AsyncConnection
-
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.model import Status
 from ostinato.apps.outbound.permissions import OPERATE, READ, SEND
 from ostinato.apps.outbound.send import holds, retries
-from ostinato.apps.outbound.store import Row
+from ostinato.apps.outbound.store import Connection, Row
 from ostinato.errors import InvalidInput
 from ostinato.observe import (
     N_,
@@ -35,8 +33,6 @@ from ostinato.observe import (
     Tone,
     Verb,
 )
-
-Connection = AsyncConnection[Any]
 
 MOST = 50
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

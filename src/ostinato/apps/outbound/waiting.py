@@ -1,19 +1,15 @@
 """Adds to the inbox what only a person can decide: held senders, and messages in doubt."""
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
-
-from psycopg import AsyncConnection
 
 from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.pages import UUID_TEXT
 from ostinato.apps.outbound.permissions import OPERATE, READ
 from ostinato.apps.outbound.send import retries
+from ostinato.apps.outbound.store import Connection
 from ostinato.errors import NotFound
 from ostinato.observe import N_, Action, Item, Link, Look, Panel, Verb
-
-Connection = AsyncConnection[Any]
 
 
 async def held(conn: Connection, look: Look) -> Sequence[Item]:

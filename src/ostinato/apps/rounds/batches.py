@@ -13,19 +13,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
-
-from psycopg import AsyncConnection
+from typing import Protocol
 
 from ostinato.apps.rounds import service
 from ostinato.apps.rounds.model import JobName
+from ostinato.apps.rounds.queries import Connection
 from ostinato.apps.rounds.service import Days, Due
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.database import is_transient, translate
 from ostinato.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, LeaseLost, NotConfigured, OstinatoError
 from ostinato.observe import FilteringBoundLogger, redact
 
-Connection = AsyncConnection[Any]
 Work = Callable[[Connection, Sequence[int]], Awaitable[list[float]]]
 
 LONGEST_ERROR = 300

@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Any
 
-from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from ostinato.apps.rounds.model import Timing
-from ostinato.apps.rounds.queries import QUERIES
+from ostinato.apps.rounds.queries import QUERIES, Connection
 from ostinato.apps.rounds.rules import parse_drop_time, zone_of
 from ostinato.apps.rounds.service import retime_set
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.apps.rounds.views import GroupView, MemberView, PromptView, SettingsView
 from ostinato.errors import Conflict, Forbidden, NotFound
 
-Connection = AsyncConnection[Any]
 PAGE = 100
 
 

@@ -10,22 +10,19 @@ minutes adds a run for that moment.
 
 import contextlib
 from datetime import datetime, timedelta
-from typing import Any
-
-from psycopg import AsyncConnection
 
 from ostinato import Context, Retry, Unique, database
 from ostinato.apps.rounds import APP, service
 from ostinato.apps.rounds.batches import Run, creation_days, work_through
 from ostinato.apps.rounds.events import CLOSED, OPENED
 from ostinato.apps.rounds.model import JobName
+from ostinato.apps.rounds.queries import Connection
 from ostinato.apps.rounds.service import Due
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.database import translate
 
 __all__ = ["CLOSED", "OPENED", "close", "create", "open_", "repair"]
 
-Connection = AsyncConnection[Any]
 
 EVERY = timedelta(minutes=5)
 CRON = "*/5 * * * *"

@@ -5,9 +5,6 @@
 
 from ostinato.machines import Invariant, Machine, Transition, filled
 
-ENTITY = "rounds.daily_rounds"
-"""The table that obeys it."""
-
 ROUND = Machine(
     "round",
     about="The round of a group for one local day.",

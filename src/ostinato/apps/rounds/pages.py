@@ -5,17 +5,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
-from psycopg import AsyncConnection
-
 from ostinato.apps.rounds import rules
 from ostinato.apps.rounds.http import MANAGE
 from ostinato.apps.rounds.model import Timing
-from ostinato.apps.rounds.queries import QUERIES
+from ostinato.apps.rounds.queries import QUERIES, Connection
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.errors import InvalidInput, NotFound
 from ostinato.observe import N_, Block, Calendar, Counts, Entry, Facts, Link, Look, Panel, State, Table
 
-Connection = AsyncConnection[Any]
 Row = dict[str, Any]
 
 MOST = 100

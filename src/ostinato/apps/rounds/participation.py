@@ -6,18 +6,14 @@ took part themselves; a closed round is an archive that every member may read.
 """
 
 from datetime import date
-from typing import Any
-
-from psycopg import AsyncConnection
 
 from ostinato.apps.rounds import groups
 from ostinato.apps.rounds.groups import Person
-from ostinato.apps.rounds.queries import QUERIES
+from ostinato.apps.rounds.queries import QUERIES, Connection
 from ostinato.apps.rounds.rules import sees_others
 from ostinato.apps.rounds.views import CommentView, RoundView, SubmissionView, TallyView
 from ostinato.errors import Forbidden, InvalidInput, NotFound
 
-Connection = AsyncConnection[Any]
 PAGE = 100
 
 

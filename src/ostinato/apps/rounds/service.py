@@ -11,18 +11,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from psycopg import AsyncConnection
-
 from ostinato import database
 from ostinato.apps.rounds.model import Choice, CreationDay, JobName
-from ostinato.apps.rounds.queries import QUERIES
+from ostinato.apps.rounds.queries import QUERIES, Connection
 from ostinato.apps.rounds.rules import LAST_PROMPTS, choose_prompt, creation_days, plan_opening, round_instants
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.apps.rounds.views import FiguresView
 from ostinato.errors import InvalidInput
 from ostinato.tenants import current_correlation
-
-Connection = AsyncConnection[Any]
 
 BEGINNING = datetime(1900, 1, 1, tzinfo=UTC)
 

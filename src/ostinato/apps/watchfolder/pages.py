@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from psycopg import AsyncConnection
-
 from ostinato.apps.watchfolder import service
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.model import ACTIONS, JOB_KEY
 from ostinato.apps.watchfolder.permissions import DECIDE, READ
-from ostinato.apps.watchfolder.queries import QUERIES
+from ostinato.apps.watchfolder.queries import QUERIES, Connection
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.utils import shortened
 from ostinato.errors import NotFound
@@ -37,7 +35,6 @@ from ostinato.observe import (
     Verb,
 )
 
-Connection = AsyncConnection[Any]
 Row = dict[str, Any]
 
 MOST = 40

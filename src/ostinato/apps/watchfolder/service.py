@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
-from psycopg import AsyncConnection
 from psycopg.types.json import Json
 
 from ostinato import database, machines
@@ -25,7 +24,7 @@ from ostinato.apps.watchfolder.events import (
 )
 from ostinato.apps.watchfolder.machine import DUPLICATE, ENTITY
 from ostinato.apps.watchfolder.model import Document
-from ostinato.apps.watchfolder.queries import QUERIES
+from ostinato.apps.watchfolder.queries import QUERIES, Connection
 from ostinato.apps.watchfolder.readings import Reading
 from ostinato.apps.watchfolder.tick.duplicates import Held
 from ostinato.database import is_transient
@@ -34,7 +33,6 @@ from ostinato.observe import get_logger
 
 log = get_logger("watchfolder")
 
-Connection = AsyncConnection[Any]
 ACTOR = "watchfolder"
 LONGEST_MESSAGE = 2000
 

@@ -134,7 +134,7 @@ async def _seed(client: Client) -> None:
 
 
 async def _seed_jobs(conn: AsyncConnection[Any]) -> int:
-    """Jobs that end in several states; returns one to cancel."""
+    """Add jobs that end in several states; returns one to cancel."""
     tomorrow = await clock.now(conn) + timedelta(days=1)
     with flow.flow(correlation=WELCOME):
         await jobs.enqueue(conn, NewJob("tour.greet", '{"name": "Ada"}'))

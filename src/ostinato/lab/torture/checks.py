@@ -4,15 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg import AsyncConnection
-
+from ostinato._core.db.call import Connection
 from ostinato._core.db.sqlfile import statement
 from ostinato.lab.torture import app as kinds
 from ostinato.lab.torture.nemesis import Death
 
 FILE = ("ostinato.lab.torture", "sql/torture.sql")
-
-Connection = AsyncConnection[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ async def left(conn: Connection) -> Left:
 
 
 async def in_two_places(conn: Connection) -> int:
-    """Jobs that are in two places at once: always 0, at any moment."""
+    """Count jobs that are in two places at once: always 0, at any moment."""
     return int((await _row(conn, "in_two_places"))[0])
 
 

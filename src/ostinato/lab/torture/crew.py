@@ -133,7 +133,7 @@ class Crew:
         return hand
 
     def _host(self) -> AbstractContextManager[None]:
-        """Where the next one runs: on the hosts in turn, if there are any."""
+        """Choose where the next one runs: on the hosts in turn, if there are any."""
         if not self._hosts:
             return contextlib.nullcontext()
         return self._hosts[len(self.hands) % len(self._hosts)].inside()

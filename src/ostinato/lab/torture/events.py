@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg import AsyncConnection
 
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.safeurl import parse_allowed
+from ostinato._core.db.call import Connection
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.engine import clock, subscriptions, webhook_deliveries, webhooks
 from ostinato._core.runtime.client import Client
@@ -25,8 +25,6 @@ FILE = ("ostinato.lab.torture", "sql/events.sql")
 KEYS = 5
 ROLLED_BACK = 0.15
 RETRY = Retry(base=0.1, factor=1.5, cap=1)
-
-Connection = AsyncConnection[Any]
 
 
 class _Fact(NamedTuple):

@@ -3,8 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from psycopg import AsyncConnection
-
+from ostinato._core.db.call import Connection
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.engine import clock, schedules
 from ostinato._core.engine.schedules import Schedule
@@ -13,8 +12,6 @@ from ostinato.lab.torture.checks import Count
 FILE = ("ostinato.lab.torture", "sql/promises.sql")
 FIRST_SECONDS = 3
 MOST_SLOTS = 60
-
-Connection = AsyncConnection[Any]
 
 
 async def plan(conn: Connection, kind: str, minutes: float) -> list[str]:

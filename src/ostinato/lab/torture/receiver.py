@@ -113,4 +113,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Write nothing: nobody reads it."""

@@ -193,7 +193,7 @@ def _entry(content: bytes | Path) -> Entry:
 
 @contextmanager
 def _told(url: str, *, writes: bool = False) -> Iterator[None]:
-    """Errors of the library as ours. Theirs quote the answer, which may quote the signature."""
+    """Turn errors of the library into ours. Theirs quote the answer, which may quote the signature."""
     from obstore.exceptions import BaseError, NotFoundError  # noqa: PLC0415 - as above
 
     try:

@@ -207,7 +207,7 @@ class Repository:
         return newest if newest > max((base.timeline for base in self.bases()), default=newest) else None
 
     def prunable_log(self, kept: list[Base]) -> list[Path]:
-        """Segments that no base backup that is kept needs; all timelines without one included."""
+        """Return the segments that no base backup that is kept needs; all timelines without one included."""
         first: dict[int, str] = {}
         for base in kept:
             name = self.segment_name(base.timeline, self.number_of(base.start_lsn))

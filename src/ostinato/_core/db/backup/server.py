@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 from psycopg.rows import class_row
 
 from ostinato._core.base.errors import Conflict, Forbidden, NotConfigured
 from ostinato._core.db import pool
 from ostinato._core.db.backup import programs
 from ostinato._core.db.backup.programs import Source
+from ostinato._core.db.call import Connection
 from ostinato._core.db.embedded import Server
 from ostinato._core.db.sqlfile import statement
 
 LOOK_SECONDS = 0.05
-
-Connection = AsyncConnection[Any]
 
 
 @dataclass(frozen=True, slots=True)

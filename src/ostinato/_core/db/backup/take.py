@@ -18,7 +18,6 @@ from ostinato._core.db.backup.repository import About, Base, Repository, sync
 
 NAME = "ostinato_backup"
 STATUS_SECONDS = 1
-WATCH_SECONDS = 1.0
 
 
 async def init(source: Source, folder: Path) -> Repository:

@@ -13,7 +13,6 @@ from ostinato._core.db.backup import programs
 from ostinato._core.db.backup.programs import Told
 from ostinato._core.db.backup.repository import PARTIAL, Base, Repository
 
-PIECE_BYTES = 1 << 20
 ENV = {"LC_ALL": "C"}
 PROGRESS_SINCE = 16
 

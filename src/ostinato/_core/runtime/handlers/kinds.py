@@ -288,7 +288,7 @@ class JobKind(Generic[P]):
         return jobs.enqueue_sync(conn, _chosen(self._plain(text), self.chosen, now))
 
     def args(self, *args: P.args, **kwargs: P.kwargs) -> Given[P]:
-        """Arguments of this kind, checked by type checkers: for `enqueue_many`, and for schedules."""
+        """Return arguments of this kind, checked by type checkers: for `enqueue_many`, and for schedules."""
         return Given(self.arguments.by_name(args, kwargs))
 
     async def enqueue_many(

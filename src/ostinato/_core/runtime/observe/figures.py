@@ -81,11 +81,6 @@ def figures_of(apps: Iterable[App]) -> dict[str, Figures]:
     return {app.name: _loaded(app.name, app.metrics) for app in apps if app.metrics is not None}
 
 
-def declared(apps: Iterable[App]) -> list[Gauge]:
-    """Return the gauges of some applications."""
-    return [metric for figures in figures_of(apps).values() for metric in figures.metrics]
-
-
 def _loaded(app: str, place: str) -> Figures:
     found = named(place, Figures)
     strays = [each.name for each in found.metrics if not each.name.startswith(f"ostinato_{app}_")]

@@ -18,19 +18,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
-
-from psycopg import AsyncConnection
+from typing import TypeVar, cast
 
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.permissions import Permission
 from ostinato._core.base.sections import Section
 from ostinato._core.base.settings import Settings
+from ostinato._core.db.call import Connection
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 from ostinato._core.runtime.observe.blocks import Block, Item
 
-Connection: TypeAlias = AsyncConnection[Any]
 S = TypeVar("S", bound=Section)
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
@@ -79,6 +77,16 @@ class Look:
         if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):  # noqa: PLR2004 - a bigint
             raise InvalidInput(f"{name} is {found[:40]!r}, not a number", hint="Follow a link of the page.", field=name)
         return int(found)
+
+    def moment(self, name: str) -> datetime | None:
+        """Return a time that was asked for, as a link to the next page names it; None without one."""
+        found = self.text(name)
+        try:
+            return datetime.fromisoformat(found) if found else None
+        except ValueError:
+            raise InvalidInput(
+                f"{name} is {found[:40]!r}, not a time", hint="Follow a link of the page.", field=name
+            ) from None
 
     def one_of(self, name: str, pattern: re.Pattern[str]) -> str:
         """Return a value that was asked for and looks as it must."""

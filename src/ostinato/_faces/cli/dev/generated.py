@@ -38,3 +38,8 @@ def table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
     lines = [heads, ["---"] * len(heads), *([str(cell) for cell in row] for row in rows)]
     cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def one_line(text: str) -> str:
+    """Write a text of several lines in one."""
+    return " ".join(text.split())

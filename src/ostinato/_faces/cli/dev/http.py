@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._faces.api import docs_http, server
-from ostinato._faces.cli.dev.generated import table
+from ostinato._faces.cli.dev.generated import one_line, table
 
 ABOUT = (
     "# HTTP\n\n"
@@ -42,7 +42,7 @@ def _rows(found: Document, tag: str) -> str:
         (
             f"`{method.upper()} {path}`",
             f"`{operation['operationId']}`",
-            _one_line(operation.get("description", "")),
+            one_line(operation.get("description", "")),
             ", ".join(_takes(operation, found)),
             ", ".join(_gives(operation)),
             f"`{needed['name']}`" if (needed := operation.get("x-permission")) else "public",
@@ -76,7 +76,3 @@ def _gives(operation: Document) -> Iterable[str]:
 
 def _named(name: str, *, needed: bool) -> str:
     return f"**`{name}`**" if needed else f"`{name}`"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -72,7 +72,7 @@ def _link(entry: Entry) -> str:
 
 
 def _module_text(module: str) -> str:
-    """Purpose and example of a module: what is indented in its docstring is code."""
+    """Write the purpose and example of a module: what is indented in its docstring is code."""
     text = ast.get_docstring(surface.parsed(module)) or ""
     blocks = re.split(r"((?:^(?: {4}.*)?\n)+)", f"{text}\n", flags=re.MULTILINE)
     shown = []

@@ -19,7 +19,7 @@ from ostinato._core.base import errortree, metrics, settings
 from ostinato._core.runtime.installed import installed_apps, section_of
 from ostinato._core.runtime.observe import figures
 from ostinato._faces.cli.dev import generated, http, machines, python
-from ostinato._faces.cli.dev.generated import table
+from ostinato._faces.cli.dev.generated import one_line, table
 
 FOLDER = Path("docs/reference")
 
@@ -143,7 +143,7 @@ def _sql_section(concept: str, text: str) -> str:
     if not verbs:
         return ""
     opening = re.split(r"\n(?:--\n|(?!--))", text)[0]
-    purpose = _one_line(re.sub(r"^--", "", opening, flags=re.MULTILINE))
+    purpose = one_line(re.sub(r"^--", "", opening, flags=re.MULTILINE))
     rows = [
         (f"`{signature.partition('(')[0]}`", comment.split(". ")[0].rstrip(".") + ".") for signature, comment in verbs
     ]
@@ -169,7 +169,7 @@ def sql_functions(text: str) -> Iterator[tuple[str, str]]:
         if tail and tail["returns"]:
             end = tail.end("returns")
         comment = re.sub(r"^--", "", found["comment"], flags=re.MULTILINE)
-        yield text[found.start("name") : end], _one_line(comment)
+        yield text[found.start("name") : end], one_line(comment)
 
 
 def _closing(text: str, start: int) -> int:
@@ -210,17 +210,13 @@ def _command_section(command: TyperCommand | TyperGroup, name: str) -> str:
         else:
             shown = ", ".join(f"`{opt}`" for opt in (*parameter.opts, *parameter.secondary_opts))
         if not getattr(parameter, "hidden", False):
-            rows.append((shown, _one_line(getattr(parameter, "help", None) or "")))
+            rows.append((shown, one_line(getattr(parameter, "help", None) or "")))
     options = "\n" + table(("Parameter", "Meaning"), rows) if rows else ""
-    return f"## `{name}`\n\n{_one_line(command.help or '')}\n{options}"
+    return f"## `{name}`\n\n{one_line(command.help or '')}\n{options}"
 
 
 def _first_line(doc: str | None) -> str:
     return (doc or "").strip().partition("\n")[0]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def _in(docs: Path, folder: str) -> list[Any]:
 
 
 def _titled(uris: list[str]) -> list[Any]:
-    """Words for the pages whose names are not: their first line is a comment, so that MkDocs finds no title."""
+    """Give words to the pages whose names are not: their first line is a comment, so that MkDocs finds no title."""
     return [{TITLES.get(Path(uri).stem, Path(uri).stem.capitalize()): uri} for uri in uris]
 
 

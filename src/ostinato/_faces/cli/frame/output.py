@@ -90,7 +90,7 @@ class Output:
             self._line(to_json(value))
 
     def plain(self, text: str) -> None:
-        """Text as it is, for other programs to read."""
+        """Print a text as it is, for other programs to read."""
         self._line(text)
 
     def note(self, text: str) -> None:

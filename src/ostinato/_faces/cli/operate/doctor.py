@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import psycopg
 import typer
-from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from rich.text import Text
@@ -18,6 +17,7 @@ from rich.text import Text
 from ostinato._core.base.errors import OstinatoError
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate, pool
+from ostinato._core.db.call import Connection
 from ostinato._core.db.roles import login
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.engine import archive, backups, clock, inspect, machines
@@ -40,8 +40,6 @@ from ostinato._faces.cli.operate.checks import Finding
 
 BROKER_SECONDS = 8.0
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-
-Connection = AsyncConnection[Any]
 
 
 def doctor(

@@ -1,13 +1,13 @@
 """`ostinato events …` lists events, their deliveries, and what could not be delivered."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from psycopg import AsyncConnection
 from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
+from ostinato._core.db.call import Connection
 from ostinato._core.engine import clock, outbox, queues
 from ostinato._core.engine import subscriptions as engine_subscriptions
 from ostinato._core.engine.outbox import RELAY, EventDetails, EventSummary
@@ -22,7 +22,6 @@ Name = Annotated[str, typer.Argument(metavar="SUBSCRIPTION", help="The subscript
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Preview = Annotated[bool, typer.Option("--preview", help="Only count.")]
 Positions = Annotated[list[int], typer.Argument(metavar="POSITION", min=1, help="Only these.", show_default=False)]
-Connection = AsyncConnection[Any]
 
 
 def list_(

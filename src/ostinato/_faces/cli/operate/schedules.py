@@ -191,7 +191,7 @@ async def _write(conn: Conn, schedule: Schedule) -> Written:
 
 
 def _times(at_time: str | None, weekdays: str | None, at: str | None) -> dict[str, Any]:
-    """Times from the command line, as a schedule takes them."""
+    """Read times from the command line, as a schedule takes them."""
     try:
         daily = None if at_time is None else time.fromisoformat(at_time)
         once = None if at is None else datetime.fromisoformat(at)

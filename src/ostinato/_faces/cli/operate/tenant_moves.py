@@ -135,7 +135,7 @@ class Opener:
 
 @asynccontextmanager
 async def sides(found: CellMap) -> AsyncIterator[Opener]:
-    """Connections to cells, open for the block."""
+    """Open connections to cells for the block."""
     async with AsyncExitStack() as stack:
         yield Opener(found, stack)
 

@@ -1,12 +1,12 @@
 """`ostinato webhooks attempts | redeliver | test` lists what was sent, and sends it again."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from psycopg import AsyncConnection
 from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
+from ostinato._core.db.call import Connection
 from ostinato._core.engine import queues, webhook_deliveries, webhooks
 from ostinato._core.engine.webhook_deliveries import Attempt
 from ostinato._core.runtime.services import webhooks as runtime_webhooks
@@ -14,8 +14,6 @@ from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.listing import Columns, paged
 from ostinato._faces.cli.frame.options import Preview, Yes, argument, flag, option
-
-Connection = AsyncConnection[Any]
 
 Name = Annotated[str, argument("ENDPOINT", "The endpoint's name.")]
 Tenant = Annotated[str, option("TENANT", "Whose endpoint it is.", "--tenant")]

@@ -118,7 +118,7 @@ class _Limited(HttpToolsProtocol):
         self.limits.add(self, self._address, self.loop.time())
 
     def _rest(self) -> None:
-        """Nothing is due."""
+        """Rest: nothing is due."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -114,7 +114,7 @@ async def move(view: Looking, tenant: str, name: str) -> Response:
             overlap=cast("Overlap | None", one_of(form.get("overlap", ""), ("first", "last", "both"))),
             tenant_id=tenant,
         )
-    return view.see(_path(tenant, name), view.words.gettext("The schedule has its new rule."))
+    return view.see(schedule_path(tenant, name), view.words.gettext("The schedule has its new rule."))
 
 
 @pages.action("/schedules/{tenant:named}/{name:named}/run", needs=ENGINE_WRITE)
@@ -145,7 +145,7 @@ async def catch_up(view: Looking, tenant: str, name: str) -> Response:
         found = await fires.catch_up(conn, name, start, tenant_id=tenant, most=MOST_CAUGHT_UP)
     words = view.words
     said = words.ngettext("%(n)s slot has fired.", "%(n)s slots have fired.", len(found))
-    return view.see(_path(tenant, name), said % {"n": words.number(len(found))})
+    return view.see(schedule_path(tenant, name), said % {"n": words.number(len(found))})
 
 
 def next_change(now: datetime, zone: str) -> Change | None:
@@ -195,5 +195,6 @@ def _rate(view: View, name: str) -> Rate | None:
         ) from None
 
 
-def _path(tenant: str, name: str) -> str:
+def schedule_path(tenant: str, name: str) -> str:
+    """Return the address of the page of a schedule."""
     return f"/schedules/{segment(tenant)}/{segment(name)}"

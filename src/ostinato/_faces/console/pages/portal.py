@@ -121,23 +121,29 @@ async def rotate(view: Looking, name: Name) -> Response:
 @pages.action("/portal/endpoints/{name:named}/{verb}", needs=WEBHOOKS_PORTAL)
 async def act(view: Looking, name: Name, verb: Literal["disable", "enable", "resend"]) -> Response:
     """Stop deliveries to an endpoint, let them go on, or send one or all that were given up again."""
-    words = view.words
     async with _at_home(view) as (conn, tenant):
-        match verb:
-            case "disable":
-                await webhooks.pause(conn, name, tenant_id=tenant, reason="disabled in the portal")
-                said = words.gettext("Nothing more is sent there.")
-            case "enable":
-                await webhooks.resume(conn, name, tenant_id=tenant)
-                said = words.gettext("The endpoint goes on.")
-            case _:
-                count = await resend(conn, view, name, tenant)
-                said = words.ngettext("%(n)s delivery is sent again.", "%(n)s deliveries are sent again.", count)
-                said = said % {"n": words.number(count)}
+        said = await act_on(conn, view, tenant, name, verb, reason="disabled in the portal")
     return view.see(f"/portal/endpoints/{segment(name)}", said)
 
 
-async def resend(conn: AsyncConnection[Any], view: View, name: str, tenant: str) -> int:
+async def act_on(
+    conn: AsyncConnection[Any], view: View, tenant: str, name: str, verb: str, *, reason: str | None
+) -> str:
+    """Stop an endpoint, let it go on, or send again what it gave up; returns what the page says then."""
+    words = view.words
+    match verb:
+        case "disable" | "pause":
+            await webhooks.pause(conn, name, tenant_id=tenant, reason=reason)
+            return words.gettext("Nothing more is sent there.")
+        case "enable" | "resume":
+            await webhooks.resume(conn, name, tenant_id=tenant)
+            return words.gettext("The endpoint goes on.")
+    count = await _resend(conn, view, name, tenant)
+    said = words.ngettext("%(n)s delivery is sent again.", "%(n)s deliveries are sent again.", count)
+    return said % {"n": words.number(count)}
+
+
+async def _resend(conn: AsyncConnection[Any], view: View, name: str, tenant: str) -> int:
     """Send one delivery again that the form names, or all that were given up, or since a time; returns how many."""
     given = view.form.get("delivery", "")
     number = whole(given)

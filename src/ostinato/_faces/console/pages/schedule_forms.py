@@ -10,8 +10,7 @@ from ostinato._core.base.errors import Conflict, InvalidInput, NotFound
 from ostinato._core.engine import schedules
 from ostinato._core.engine.schedules import CatchUp, Schedule, ScheduleDetails
 from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
-from ostinato._faces.console.names import segment
-from ostinato._faces.console.pages.engine_actions import checked_zone, one_of
+from ostinato._faces.console.pages.engine_actions import checked_zone, one_of, schedule_path
 from ostinato._faces.console.pages.filters import arguments
 from ostinato._faces.console.pages.job_actions import open_kinds
 from ostinato._faces.console.routes import Pages
@@ -62,7 +61,7 @@ async def create(view: Looking) -> Response:
         raise Conflict(f"there is a schedule {name[:100]!r} already", hint="Change that one, or take another name.")
     async with view.acting() as conn:
         await schedules.upsert(conn, made)
-    return view.see(_path(tenant, name), view.words.gettext("The schedule is made."))
+    return view.see(schedule_path(tenant, name), view.words.gettext("The schedule is made."))
 
 
 @pages.page("/schedules/{tenant:named}/{name:named}/change", needs=CONSOLE_READ)
@@ -106,7 +105,7 @@ async def change(view: Looking, tenant: str, name: str) -> Response:
                 ends_at=found.ends_at,
             ),
         )
-    return view.see(_path(tenant, name), view.words.gettext("The schedule is changed."))
+    return view.see(schedule_path(tenant, name), view.words.gettext("The schedule is changed."))
 
 
 def _form(view: View, given: Typed, schedule: ScheduleDetails | None) -> Response:
@@ -133,7 +132,3 @@ def _cron(found: ScheduleDetails) -> str:
 def _catch_up(view: View) -> CatchUp:
     given = one_of(view.form.get("catch_up", ""), CATCH_UPS)
     return "last" if given is None else given  # type: ignore[return-value]
-
-
-def _path(tenant: str, name: str) -> str:
-    return f"/schedules/{segment(tenant)}/{segment(name)}"

@@ -25,7 +25,6 @@ MOST_DRAWN = 32 * 24
 """The slots of a month that are drawn: one an hour."""
 LATE_SECONDS = 60
 """A fire later than this is marked."""
-Text = Annotated[str, Query(max_length=200)]
 
 
 @dataclass(frozen=True, slots=True)

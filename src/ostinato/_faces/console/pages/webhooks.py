@@ -16,7 +16,7 @@ from ostinato._faces.api.permissions import CONSOLE_READ, ENGINE_WRITE
 from ostinato._faces.api.views import MAX_NAME
 from ostinato._faces.console.names import segment
 from ostinato._faces.console.pages.events import check_typed
-from ostinato._faces.console.pages.portal import resend, types_of
+from ostinato._faces.console.pages.portal import act_on, types_of
 from ostinato._faces.console.routes import Pages
 from ostinato._faces.console.view import Looking, View
 
@@ -162,19 +162,8 @@ async def remove(view: Looking, tenant: str, name: str) -> Response:
 @pages.action("/webhooks/{tenant:named}/{name:named}/{verb}", needs=ENGINE_WRITE)
 async def act(view: Looking, tenant: str, name: str, verb: Literal["pause", "resume", "redeliver"]) -> Response:
     """Pause an endpoint, let it go on, or send again what it gave up, or one delivery."""
-    words = view.words
     async with _reading(view, tenant) as conn:
-        match verb:
-            case "pause":
-                await webhooks.pause(conn, name, tenant_id=tenant, reason=view.reason)
-                said = words.gettext("Nothing more is sent there.")
-            case "resume":
-                await webhooks.resume(conn, name, tenant_id=tenant)
-                said = words.gettext("The endpoint goes on.")
-            case _:
-                count = await resend(conn, view, name, tenant)
-                said = words.ngettext("%(n)s delivery is sent again.", "%(n)s deliveries are sent again.", count)
-                said = said % {"n": words.number(count)}
+        said = await act_on(conn, view, tenant, name, verb, reason=view.reason)
     return view.see(_path(tenant, name), said)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ostinato import Context, Done, Snooze, database, jobs, tenants
 from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.errors import Undeliverable
+from ostinato.apps.outbound.events import RELAY
 from ostinato.apps.outbound.model import AttemptStatus, Content, Message, Status
 from ostinato.apps.outbound.providers import provider_of
 from ostinato.apps.outbound.providers.protocol import Lost, NotSent, Outcome, Refused, Taken
@@ -20,8 +21,6 @@ from ostinato.apps.outbound.store import Connection
 from ostinato.errors import RetryAfter
 
 CALLBACK = "outbound.callback"
-RELAY = "@relay"
-"""What is rung for events that an SQL function has emitted."""
 
 
 class Answer(NamedTuple):

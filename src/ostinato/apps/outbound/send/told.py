@@ -14,11 +14,12 @@ from uuid import UUID
 
 from ostinato import jobs
 from ostinato.apps.outbound import rules, store
+from ostinato.apps.outbound.events import RELAY
 from ostinato.apps.outbound.model import AttemptStatus, Status
 from ostinato.apps.outbound.providers.lines import NO_TIME, StatusLine
 from ostinato.apps.outbound.rules import Attempted
 from ostinato.apps.outbound.send.moves import ACTOR
-from ostinato.apps.outbound.send.settle import CALLBACK, RELAY
+from ostinato.apps.outbound.send.settle import CALLBACK
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.observe import get_logger
 

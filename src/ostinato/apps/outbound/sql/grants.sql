@@ -50,7 +50,7 @@ grant execute on function
     outbound.note_message, outbound.note_messages, outbound.note_audit, outbound.figures, outbound.sealed,
     outbound.proof_of, outbound.usable, outbound.hears,
     outbound.accept_messages, outbound.consent_refusal, outbound.lanes, outbound.facts, outbound.is_outdated,
-    outbound.tell_status, outbound.judge_messages, outbound.add_messages, outbound.note_judged, outbound.start_judged,
+    outbound.emit_status, outbound.judge_messages, outbound.add_messages, outbound.note_judged, outbound.start_judged,
     outbound.start_sends, outbound.start_send,
     outbound.start_wake, outbound.start_forget, outbound.start_replan, outbound.start_timers,
     outbound.leave_ownership

@@ -561,6 +561,10 @@ update outbound.message set read_at = coalesce(read_at, %(at)s) where tenant_id 
 update outbound.message set template_code = %(template_code)s, payload = %(payload)s, updated_at = ostinato.now()
 where tenant_id = %(tenant_id)s and id = %(id)s;
 
+-- name: emit_status
+-- Emits the event of a message that reached a status.
+select outbound.emit_status(%(tenant_id)s, array[%(id)s::uuid], %(status)s, %(reason)s);
+
 -- name: note_message
 -- Audit and timeline of a step of a message.
 select outbound.note_message(%(tenant_id)s, %(message_id)s, %(action)s, %(actor)s, %(status)s, %(details)s, %(note)s);

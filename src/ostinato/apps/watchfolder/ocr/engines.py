@@ -8,7 +8,6 @@ from functools import cache
 from ostinato.apps.watchfolder.ocr import rapid
 from ostinato.errors import InvalidInput, NotConfigured
 
-CHOICES = ("auto", "tesseract", "rapid")
 PRIMARY = "fra"
 NO_LANGUAGES = {"osd", "equ", "snum"}
 """Data of Tesseract that reads no text."""

@@ -121,7 +121,7 @@ class Orchestrator:
         return min(self.options.tick_s, BUSY_TICK_SECONDS) if busy else self.options.tick_s
 
     def has_news(self) -> bool:
-        """Whether a job has ended since this was last asked; one that a tick cannot take up is told of once."""
+        """Return whether a job has ended since the last call; one that a tick cannot take up counts once."""
         known, self.heard = self.heard, stages.ended(self.folders, self.in_flight)
         return not self.heard <= known
 

@@ -190,7 +190,7 @@ def _is_due(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
 
 
 def ended(folders: Folders, in_flight: InFlight) -> set[tuple[str, str]]:
-    """The jobs of which a service has written how they ended, with the stage that they are in."""
+    """Return the jobs of which a service has written how they ended, with the stage that they are in."""
     running = {step.running: step for step in (PREP, OCR)}
     return {
         (job_key, meta["stage"])

@@ -97,8 +97,8 @@ language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where a.archived_at is not null and a.name > $1 collate "C" order by a.name limit $2
 $$;
 
--- Whether a partition may be dropped: nobody asked for an archive, or all its rows are in one. It counts them, so it is
--- asked before strong locks, once nothing more is added.
+-- Returns whether a partition may be dropped: nobody asked for an archive, or all its rows are in one. It counts them,
+-- so it is asked before strong locks, once nothing more is added.
 create function ostinato_internal.is_archived(name text) returns boolean language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column

@@ -19,10 +19,10 @@
 -- Returns the jobs of a batch.
 create function ostinato_internal.bulk_batch() returns integer language sql immutable parallel safe as 'select 500';
 
--- So many refusals are listed.
+-- Limits the refusals that are listed.
 create function ostinato_internal.refusal_cap() returns integer language sql immutable parallel safe as 'select 1000';
 
--- So many matching jobs a preview counts.
+-- Limits the matching jobs that a preview counts.
 create function ostinato_internal.preview_cap() returns integer language sql immutable parallel safe as 'select 10000';
 
 -- Returns the states in which a verb finds its jobs: the one that is asked for, else those that it is for. A job that
@@ -452,7 +452,8 @@ begin
 end
 $$;
 
--- Bulk actions, newest first: those before an id, or one (`bulk_id`). One whose job was cancelled or died is stopped.
+-- Lists bulk actions, newest first: those before an id, or one (`bulk_id`). One whose job was cancelled or died is
+-- stopped.
 create function ostinato.list_bulks(bulk_id bigint default null, before bigint default null, most integer default 50)
 returns setof ostinato_data.bulk_line language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -36,7 +36,7 @@ begin
 end
 $$;
 
--- The tenants whose jobs nobody claims, because they are on their way.
+-- Returns the tenants whose jobs nobody claims, because they are on their way.
 create function ostinato_internal.moving_tenants() returns text[] language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select array(select p.tenant_id from tenant_place p where p.state in ('draining', 'closed', 'leaving', 'coming'))

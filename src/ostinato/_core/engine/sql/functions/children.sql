@@ -279,8 +279,9 @@ begin
 end
 $$;
 
--- The children of a job and theirs, as far as a person reads: the first ten groups of a job, the first `most` children
--- of a group, three levels, 300 rows. Those of one level come before those of the next, so that a cut takes the leaves.
+-- Returns the children of a job and theirs, as far as a person reads: the first ten groups of a job, the first `most`
+-- children of a group, three levels, 300 rows. Those of one level come before those of the next, so that a cut takes
+-- the leaves.
 create function ostinato.job_tree(job_id bigint, most integer default 20)
 returns table (
     id bigint, parent_id bigint, group_id bigint, level integer, kind text, state text, attempt integer,
@@ -309,7 +310,7 @@ begin
 end
 $$;
 
--- Whether retention has to spare a child: its parent has not ended, and may still read its result.
+-- Returns whether retention has to spare a child: its parent has not ended, and may still read its result.
 create function ostinato_internal.is_awaited(group_id bigint, tenant_id text) returns boolean language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select exists (select from job_group g where (g.tenant_id, g.id) = ($2, $1)

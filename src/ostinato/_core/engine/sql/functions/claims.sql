@@ -367,7 +367,7 @@ begin
 end
 $$;
 
--- Two batches as one.
+-- Joins two batches.
 create function ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) returns ostinato_data.batch
 language sql immutable as $$
     select (a.job_ids || b.job_ids, a.positions || b.positions, a.attempts || b.attempts, a.failures || b.failures,

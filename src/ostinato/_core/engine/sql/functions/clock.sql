@@ -46,7 +46,7 @@ create function ostinato.contract(out current integer, out oldest integer) langu
     select 2, 2
 $$;
 
--- For tests: makes this a database for tests, as long as it is empty, and lets all new sessions take their time from
+-- Makes this a database for tests, as long as it is empty, and lets all new sessions take their time from
 -- test_clock. Only for a superuser.
 create function ostinato.use_test_clock() returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -62,7 +62,7 @@ begin
 end
 $$;
 
--- For tests: stops the clock at a time (null: lets it run), plus a shift.
+-- Stops the clock of a database for tests at a time (null: lets it run), plus a shift.
 create function ostinato.set_test_clock(frozen timestamptz, shift interval) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
@@ -71,7 +71,7 @@ begin
 end
 $$;
 
--- For tests: moves the clock.
+-- Moves the clock of a database for tests.
 create function ostinato.move_test_clock(by interval) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
@@ -90,8 +90,8 @@ begin
 end
 $$;
 
--- In how many seconds the next job of these kinds runs that waits for its time; null when none does, and 0 while polls
--- still cancel children. The deadline of a wait, for an event or for children, counts only with `timeouts`.
+-- Returns the seconds until the next job of these kinds runs that waits for its time; null when none does, and 0 while
+-- polls still cancel children. The deadline of a wait, for an event or for children, counts only with `timeouts`.
 create function ostinato.next_time(kinds text[], timeouts boolean default false) returns double precision
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

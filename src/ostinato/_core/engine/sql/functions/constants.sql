@@ -38,6 +38,15 @@ create function ostinato_internal.doubt_factor() returns integer language sql im
 create function ostinato_internal.most_bytes() returns integer language sql immutable parallel safe as $$
     select 262144 $$;
 
+-- The bytes of the args of a schedule: firing adds scheduled_for, and needs room for it. In Python:
+-- schedules.MAX_ARGS_BYTES.
+create function ostinato_internal.most_schedule_bytes() returns integer language sql immutable parallel safe as $$
+    select 260000 $$;
+
+-- The streams that one call emits to: it locks each until the commit, and the server has room for some thousand locks.
+create function ostinato_internal.most_streams() returns integer language sql immutable parallel safe as $$
+    select 1000 $$;
+
 -- The bytes of the hashes of a request's fields.
 create function ostinato_internal.most_field_bytes() returns integer language sql immutable parallel safe as $$
     select 65536 $$;

@@ -6,7 +6,8 @@
 -- the next one is a failed attempt, by the retry policy.
 -- Lock order: the claims (settle), then the rows of deferral.
 
--- So often a job is deferred, without a time of peace in between, before the database's trouble counts as its own.
+-- Limits how often a job is deferred, without a time of peace in between, before the database's trouble counts as its
+-- own.
 create function ostinato_internal.deferral_cap() returns integer language sql immutable parallel safe as 'select 20';
 
 -- Deferrals that are older than this are forgotten.

@@ -102,7 +102,7 @@ language sql immutable parallel safe as $$
         nullif(concat_ws(': ', $1 ->> 'type', $1 ->> 'message'), ''), $1 ->> 'reason', $1 #>> '{}'), $2)
 $$;
 
--- JSON that is at most `longest` bytes long (null = any), else null.
+-- Returns JSON that is at most `longest` bytes long (null = any), else null.
 create function ostinato_internal.short_json(value json, longest integer) returns json
 language sql immutable parallel safe as $$
     select case when $2 is null or octet_length($1::text) <= $2 then $1 end
@@ -447,12 +447,12 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from job j where j.id = $1
 $$;
 
--- For how many seconds a ready job has waited.
+-- Returns the seconds that a ready job has waited.
 create function ostinato_internal.waited(job_id bigint) returns double precision language sql stable as $$
     select greatest(0, extract(epoch from ostinato.now() - ostinato_internal.ready_since($1)))::double precision
 $$;
 
--- For how many seconds the head of a queue has waited; null when nothing is ready. Looks at the first lanes only.
+-- Returns the seconds that the head of a queue has waited; null when nothing is ready. Looks at the first lanes only.
 create function ostinato_internal.oldest_wait(queue text) returns double precision language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select ostinato_internal.waited(h.job_id)
@@ -581,7 +581,7 @@ begin
 end
 $$;
 
--- Dead letters by what killed them, the largest group first.
+-- Groups dead letters by what killed them, the largest group first.
 create function ostinato.dead_letter_groups(most integer default 1000) returns table (
     signature text, kind text, reason text, count bigint, first timestamptz, last timestamptz, example_job_id bigint,
     example_error text

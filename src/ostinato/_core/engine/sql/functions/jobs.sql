@@ -791,7 +791,7 @@ begin
 end
 $$;
 
--- Dead letters that match a filter (null = any).
+-- Finds the dead letters that match a filter (null = any).
 create function ostinato.find_dead_letters(
     queue text default null, kind text default null, tenant_id text default null, signature text default null,
     ids bigint[] default null

@@ -282,10 +282,11 @@ begin
                                          || ostinato_internal.lane(ostinato_internal.pick(tenant_ids, n),
             ostinato_internal.pick(ordering_keys, n)), 0) as k
         from generate_series(1, count) n where ostinato_internal.pick(ordering_keys, n) is not null order by k);
-    if cardinality(v_locks) > 1000 then
-        raise exception using errcode = 'OS400', message = format('events of %s keys in one call, the limit is 1000',
-            cardinality(v_locks)),
-            detail = json_build_object('keys', cardinality(v_locks), 'limit', 1000),
+    if cardinality(v_locks) > ostinato_internal.most_streams() then
+        raise exception using errcode = 'OS400',
+            message = format('events of %s keys in one call, the limit is %s', cardinality(v_locks),
+                             ostinato_internal.most_streams()),
+            detail = json_build_object('keys', cardinality(v_locks), 'limit', ostinato_internal.most_streams()),
             hint = 'Emit them in several transactions; events without a key, or of the same key, are not limited.';
     end if;
     perform pg_advisory_xact_lock(k) from unnest(v_locks) k;

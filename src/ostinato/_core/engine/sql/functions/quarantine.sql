@@ -292,7 +292,7 @@ begin
 end
 $$;
 
--- So long a fault is told after it came last; then it starts over.
+-- Keeps a fault on the list for so long after it came last; then it starts over.
 create function ostinato_internal.fault_lasts() returns interval language sql immutable parallel safe as $$
     select interval '5 minutes' $$;
 

@@ -447,7 +447,7 @@ begin
             message = format('schedule %L starts at %s and ends at %s', s.name, s.starts_at, s.ends_at),
             detail = json_build_object('schedule', s.name, 'starts_at', s.starts_at, 'ends_at', s.ends_at),
             hint = 'It starts before it ends; leave a bound out for none.';
-    elsif s.args::jsonb ? 'scheduled_for' or octet_length(s.args::text) > 260000 then
+    elsif s.args::jsonb ? 'scheduled_for' or octet_length(s.args::text) > ostinato_internal.most_schedule_bytes() then
         raise exception using errcode = 'OS400',
             message = format('schedule %L: its args have a scheduled_for or are longer than 260,000 bytes', s.name),
             detail = json_build_object('schedule', s.name, 'bytes', octet_length(s.args::text)),
@@ -808,7 +808,8 @@ language sql stable as $$
                   - (local::date::timestamp at time zone zone)) d (length)
 $$;
 
--- Schedules by tenant and name, those after (`after_tenant`, `after_name`): whose, for which entity, of which owner.
+-- Lists schedules by tenant and name, those after (`after_tenant`, `after_name`): whose, for which entity, of which
+-- owner.
 create function ostinato.list_schedules(
     tenant_id text default null, key text default null, owner text default null, kind text default null,
     after_tenant text default '', after_name text default '', most integer default 50

@@ -6,7 +6,7 @@
 -- second: `next` says from where to go on, also when nothing was found so far.
 -- Ids grow with time, a day at a time, so a time is a range of ids too.
 
--- So many jobs a search looks at, at the most.
+-- Limits the jobs that a search looks at.
 create function ostinato_internal.search_cap() returns integer language sql immutable parallel safe as 'select 10000';
 
 -- So much of arguments a search reads, at the most, and those of one window more.
@@ -82,8 +82,8 @@ begin
 end
 $$;
 
--- Up to `most` ids of jobs that match, and the edge to go on from (null: there are no more). `below` is the first id
--- that is not meant any more.
+-- Returns up to `most` ids of jobs that match, and the edge to go on from (null: there are no more). `below` is the
+-- first id that is not meant any more.
 create function ostinato_internal.search_jobs(
     in_state text, f ostinato_data.job_filter, edge bigint, most integer, oldest boolean default false,
     below bigint default null, out ids bigint[], out next bigint

@@ -11,7 +11,7 @@ create function ostinato.is_sealed(value text) returns boolean language sql immu
     select $1 ~ '^ost1:[0-9a-f]{8}:[A-Za-z0-9_-]+$'
 $$;
 
--- Arguments as people may see them: what is sealed, or belongs to a secret argument of the kind, is hidden.
+-- Returns arguments as people may see them: what is sealed, or belongs to a secret argument of the kind, is hidden.
 create function ostinato_internal.masked_args(kind text, args json) returns json language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select case

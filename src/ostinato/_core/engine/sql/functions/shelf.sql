@@ -7,14 +7,14 @@
 -- doctor and why name such kinds (unrun_kinds). While a worker that runs the kind lives, even one that drains, nothing
 -- is put aside: a restart is no reason. Lock order: ready rows, or scheduled rows; locked ones are left alone.
 
--- So many jobs that nobody runs, at the ends of lanes, are put aside; fewer hold up nobody.
+-- Sets how many jobs that nobody runs, at the ends of lanes, are put aside; fewer hold up nobody.
 create function ostinato_internal.shelf_least() returns integer language sql immutable parallel safe as 'select 100';
 
--- So many jobs are looked at by a poll, all lanes together. It is such a number that a lane with shelf_least of them is
+-- Limits the jobs that a poll looks at, all lanes together. It is such a number that a lane with shelf_least of them is
 -- found beside any number of lanes that have one: n - 1 + 3000 / n is never below 100.
 create function ostinato_internal.shelf_sample() returns integer language sql immutable parallel safe as 'select 3000';
 
--- So many jobs are moved to the shelf, or back, at once.
+-- Limits the jobs that are moved to the shelf, or back, at once.
 create function ostinato_internal.shelf_batch() returns integer language sql immutable parallel safe as 'select 50000';
 
 -- Returns whether a living worker serves the queue and knows the kind.

@@ -36,7 +36,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select case when ($1).tenant_id is null then coalesce(ostinato.acting_tenant(), $2) else $2 end
 $$;
 
--- Until when a label of an alert is silenced; null when it is not.
+-- Returns until when a label of an alert is silenced; null when it is not.
 create function ostinato_internal.silenced_until(alert text, label text, at timestamptz) returns timestamptz
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select max(s.until) from alert_silence s

@@ -20,9 +20,9 @@
 -- What may go wrong: a worker dies with a first and its followers (rescued, the followers behind), or between the
 -- commit of a handler and leave_lanes (heal_lanes).
 
--- So many positions of the log are looked through in one step.
+-- Limits the positions of the log that are looked through in one step.
 create function ostinato_internal.log_window() returns integer language sql immutable parallel safe as 'select 500';
--- So many steps are taken at the most, however few events are for a subscription.
+-- Limits the steps that are taken, however few events are for a subscription.
 create function ostinato_internal.log_windows() returns integer language sql immutable parallel safe as 'select 20';
 -- `low` is raised when it lies so many positions behind, and so far.
 create function ostinato_internal.low_step() returns integer language sql immutable parallel safe as 'select 1000';
@@ -722,7 +722,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from subscription s order by s.name
 $$;
 
--- Buried events of one subscription or all, newest first: dead letters. `before` is the job of the last one seen.
+-- Lists buried events of one subscription or all, newest first: dead letters. `before` is the job of the last one seen.
 create function ostinato.list_buried(
     subscription text default null, before bigint default null, most integer default 50
 ) returns table (

@@ -57,7 +57,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by j.id limit $3
 $$;
 
--- Jobs as they were enqueued, and what they wait for now.
+-- Lists jobs as they were enqueued, and what they wait for now.
 create function ostinato_internal.trail_of_jobs(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select j.created_at, 2::smallint, 'job', j.kind, 'enqueued', j.tenant_id, j.id, null::integer, j.id::text,

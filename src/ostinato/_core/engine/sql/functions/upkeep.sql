@@ -92,15 +92,18 @@ create function ostinato_internal.add_week(week integer, thorough boolean)
 returns table (action text, name text, reason text, rows bigint)
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_job     constant text := ostinato_internal.week_name('job', week);
-    v_there   bigint;
+    v_job        constant text := ostinato_internal.week_name('job', week);
+    -- So much is moved in the time that writers can wait for: jobs of the week, and bytes to be looked through.
+    v_most       constant integer := 20000;
+    v_most_bytes constant bigint := 256 * 1024 * 1024;
+    v_there      bigint;
 begin
     v_there := (select count(*) from (
         select from job_default j where j.id >= ostinato_internal.week_id(week)
           and j.id < ostinato_internal.week_id(week + 1)
-        limit 20001) d);
-    if not thorough and (v_there > 20000 or pg_relation_size('job_default') + pg_relation_size('outcome_default')
-                                            + pg_relation_size('step_default') > 268435456) then
+        limit v_most + 1) d);
+    if not thorough and (v_there > v_most or pg_relation_size('job_default') + pg_relation_size('outcome_default')
+                                             + pg_relation_size('step_default') > v_most_bytes) then
         return query
             select 'skipped', v_job,
             'the default partition holds too much to go through beside running work; in a quiet hour,'

@@ -6,7 +6,7 @@
 -- The text that was hashed is kept beside the payload: jsonb would give it back in another order. What verifies a chain
 -- (rules.py) hashes that text again, compares it with the columns, and follows prev_hash from entry to entry.
 
--- The name of the chain of a user.
+-- Names the chain of a user.
 create function vault_secure.chain_of(user_id text) returns text language sql immutable parallel safe as $$
     select 'capture:' || $1
 $$;
@@ -18,7 +18,8 @@ set search_path = vault_secure, pg_catalog, pg_temp as $$
                                                   0))
 $$;
 
--- An object of texts and whole numbers as RFC 8785 writes it; null when it has anything else, or keys of other letters.
+-- Writes an object of texts and whole numbers as RFC 8785 does; null when it has anything else, or keys of other
+-- letters.
 create function vault_secure.canonical_payload(payload jsonb) returns text language sql immutable parallel safe
 set search_path = vault_secure, pg_catalog, pg_temp as $$
     select case when count(*) = count(m.member)

@@ -1,5 +1,5 @@
--- The check of a capture. Its kind is closed to tenants, so a user's session starts it here, with the rights of the
--- owner: for a capture of its own, and while none is at work. Workers call it too.
+-- Starts the check of a capture. Its kind is closed to tenants, so a user's session starts it here, with the rights of
+-- the owner: for a capture of its own, and while none is at work. Workers call it too.
 create function vault_secure.start_check(tenant_id text, capture_event_id uuid, correlation_id text default null)
 returns bigint language plpgsql security definer
 set search_path = vault_secure, pg_catalog, pg_temp as $$

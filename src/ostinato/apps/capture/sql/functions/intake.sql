@@ -1,6 +1,6 @@
--- The intake of a capture, whole, in one statement: what the service does in a transaction.
+-- Takes a capture in one statement, as the service does in a transaction.
 --
--- It takes a capture that is new, and answers one that came before. Whatever is to be refused (another payload under
+-- One that is new is stored, one that came before is answered. Whatever is to be refused (another payload under
 -- the same id, a clock that is off, an object that is too large) it leaves alone: no row comes back, nothing was done,
 -- and the service refuses it, with an entry in the audit log.
 create function vault_secure.take_capture_as(

@@ -27,7 +27,7 @@ begin
 end
 $$;
 
--- How many captures of each tenant have an object that is not what was sealed: the source of an alert.
+-- Counts the captures of each tenant whose object is not what was sealed: the source of an alert.
 create function vault_secure.changed_captures() returns table (label text, value double precision) language sql stable
 set search_path = vault_secure, pg_catalog, pg_temp as $$
     select c.tenant_id, count(*)::double precision from capture_events c where c.changed_at is not null group by 1

@@ -15,7 +15,7 @@ set search_path = enrichment, pg_catalog, pg_temp as $$
     insert into company (siren, freshness_days) values ($1, $2) on conflict do nothing
 $$;
 
--- The company of a request of the transaction's tenant; raises OS404 for any other.
+-- Returns the company of a request of the transaction's tenant; raises OS404 for any other.
 create function enrichment.siren_of(request_id uuid) returns text language plpgsql stable
 set search_path = enrichment, pg_catalog, pg_temp as $$
 declare
@@ -31,13 +31,13 @@ begin
 end
 $$;
 
--- Whether a job is still to run, or runs.
+-- Returns whether a job is still to run, or runs.
 create function enrichment.is_live(job_id bigint) returns boolean language sql stable
 set search_path = enrichment, pg_catalog, pg_temp as $$
     select coalesce(ostinato.job_state($1) in ('ready', 'scheduled', 'running'), false)
 $$;
 
--- How a company stands for a request; the company stays locked until the end of the transaction.
+-- Locks a company until the end of the transaction, and returns how it stands for a request.
 -- `again`: a refresh by hand, for which being fresh is no reason. A snapshot that is past its time becomes STALE here,
 -- before anything runs (M3C-cache-4).
 -- `failed_for`: why the required source failed in the last run, if it did.
@@ -133,8 +133,8 @@ begin
 end
 $$;
 
--- Which of some requests have left PENDING and RUNNING: one look for all who wait in an API process, whose role sees no
--- tenant's rows. Whoever asks has the ids, which are random, and learns nothing else.
+-- Returns those of some requests that have left PENDING and RUNNING: one look for all who wait in an API process, whose
+-- role sees no tenant's rows. The caller has the ids, which are random, and learns nothing else.
 create function enrichment.ended_requests(tenants text[], ids uuid[]) returns table (tenant_id text, id text)
 language sql stable security definer
 set search_path = enrichment, pg_catalog, pg_temp as $$

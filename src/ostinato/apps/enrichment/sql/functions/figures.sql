@@ -20,7 +20,7 @@ set search_path = enrichment, pg_catalog, pg_temp as $$
     select s.source_api, 1::double precision from source s where s.paused_until is not null
 $$;
 
--- How much of the calls that a source allows in a day (UTC) is used up, from 0 to 1.
+-- Returns the share of the calls that a source allows in a day (UTC) that is used up, from 0 to 1.
 create function enrichment.used_quotas() returns table (label text, value double precision) language sql stable
 set search_path = enrichment, pg_catalog, pg_temp as $$
     select s.source_api, s.day_calls / s.day_limit::double precision from source s

@@ -45,7 +45,7 @@ set search_path = enrichment, pg_catalog, pg_temp as $$
     where r.id = request_id
 $$;
 
--- Whether a company is fresh and no run is at it. As the owner, because who asks first has no request for it yet.
+-- Returns whether a company is fresh and not in a run. As the owner, because who asks first has no request for it yet.
 create function enrichment.is_known(siren text, freshness_days integer) returns boolean language sql stable
 security definer
 set search_path = enrichment, pg_catalog, pg_temp as $$

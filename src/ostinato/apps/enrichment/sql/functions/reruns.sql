@@ -64,7 +64,7 @@ begin
 end
 $$;
 
--- The same for an operator of a tenant: companies that its requests speak of.
+-- Runs companies again for an operator of a tenant, as rerun_companies does: those that its requests speak of.
 create function enrichment.rerun_own(statuses text[], errors text[], most integer, out companies integer,
                                      out more boolean)
 language sql security definer

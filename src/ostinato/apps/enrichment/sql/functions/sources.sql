@@ -4,8 +4,8 @@
 -- it is paused: after some fetches in a row that failed, or because it said Retry-After. When the pause is over one
 -- caller probes it; the others wait for what that one says.
 
--- Until when a source may not be called at all: it is paused, another caller probes it, or its day is used up. Null: it
--- may be called. `probing`: the caller is the one that probes it.
+-- Returns until when a source may not be called at all: it is paused, another caller probes it, or its day is used up.
+-- Null: it may be called. `probing`: the caller is the one that probes it.
 create function enrichment.closed_until(
     source enrichment.source, per_day integer, at timestamptz, probing boolean default false
 ) returns timestamptz language sql immutable
@@ -74,8 +74,8 @@ begin
 end
 $$;
 
--- How many seconds a job is to sleep before its run begins, because one of the sources may not be called, or only in
--- more than `longest` seconds; 0: it may begin. A job that sleeps has its place in the line of that source.
+-- Returns the seconds that a job is to sleep before its run begins, because one of the sources may not be called, or
+-- only in more than `longest` seconds; 0: it may begin. A job that sleeps has its place in the line of that source.
 create function enrichment.sleep_before(
     sources text[], per_seconds double precision[], per_days integer[], longest double precision
 ) returns double precision language plpgsql
@@ -110,7 +110,7 @@ begin
 end
 $$;
 
--- The run of a job sleeps: if it has begun, its company keeps its lock until then (M3C-invariant-1), and for `ttl`
+-- Lets the run of a job sleep: if it has begun, its company keeps its lock until then (M3C-invariant-1), and for `ttl`
 -- seconds more.
 create function enrichment.sleep_run(siren text, job_id bigint, seconds double precision, ttl double precision)
 returns void language plpgsql
@@ -140,7 +140,8 @@ begin
 end
 $$;
 
--- Whether a source must not be called now: for whoever waited for its turn, while another one learnt that.
+-- Returns whether a source must not be called now: a caller asks after it has waited for its turn, when another may
+-- have learnt that.
 create function enrichment.is_held(source text) returns boolean language sql stable
 set search_path = enrichment, pg_catalog, pg_temp as $$
     select coalesce(greatest(s.held_until, s.paused_until) > ostinato.now(), false) from source s

@@ -12,9 +12,9 @@
 --
 -- Keys are locked in their order, so that two batches with the same keys wait for each other and for nothing else.
 
--- Why a message to an address may not go, in one word; null: it may. Deny by default (rule 1.1). `suppressed` says that
--- somebody refused everything at this address, and nobody lifted it since. A consent was given for an address, which
--- may belong to somebody else by now; a mailbox is the same however it is spelt.
+-- Returns why a message to an address may not go, in one word; null: it may. Deny by default (rule 1.1). `suppressed`
+-- says that somebody refused everything at this address, and nobody lifted it since. A consent was given for an
+-- address, which may belong to somebody else by now; a mailbox is the same however it is spelt.
 create function outbound.consent_refusal(c outbound.consent, to_address text, suppressed boolean) returns text
 language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
     select case
@@ -27,14 +27,14 @@ language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
         when $3 then 'CONSENT_SUPPRESSED' end
 $$;
 
--- Over how many limits of its channel a sender that is faster is spread; the last part of its rate is left.
+-- Returns over how many limits of its channel a sender that is faster is spread; the last part of its rate is left.
 create function outbound.lanes(rate double precision, channel_rate double precision) returns integer
 language sql immutable as $$
     select coalesce(greatest(1, floor($1 / $2))::integer, 1)
 $$;
 
--- What an organisation has chosen and some of its templates, each with its version: '' is the version of what is not
--- there. A template that was `asked` for in no language is meant in the organisation's, else in
+-- Returns what an organisation has chosen and some of its templates, each with its version: '' is the version of what
+-- is not there. A template that was `asked` for in no language is meant in the organisation's, else in
 -- `language`.
 create function outbound.facts(tenant_id text, wanted jsonb, language text) returns jsonb
 language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
@@ -47,7 +47,7 @@ language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
     from (values (1)) one (n) left join organisation o on o.tenant_id = $1
 $$;
 
--- Whether something else is there than was seen: `organisation` is a version, and so has each of `templates`.
+-- Returns whether something else is there than was seen: `organisation` is a version, and so has each of `templates`.
 create function outbound.is_outdated(tenant_id text, seen jsonb) returns boolean
 language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
     select ($2 ->> 'organisation') is distinct from
@@ -141,7 +141,7 @@ begin
     perform outbound.note_judged($1, $2, v_judged, $6);
     if cardinality(v_made) > 0 then
         queues := outbound.start_judged($1, v_judged) || '@relay'::text;
-        perform outbound.tell_status($1, v_made, 'QUEUED');
+        perform outbound.emit_status($1, v_made, 'QUEUED');
     end if;
     -- With a snapshot of its own: what another transaction has committed under one of the keys meanwhile is seen.
     select jsonb_agg(jsonb_build_object('outcome', j.outcome, 'reason', j.refusal, 'id', coalesce(m.id, j.id), 'status',
@@ -160,12 +160,14 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     from unnest($2) j where j.outcome = 'new'
 $$;
 
--- Tells that messages reached a status: ids and codes, no recipient and no text. The events of a message come in order.
-create function outbound.tell_status(tenant_id text, ids uuid[], status text) returns void language sql
+-- Emits the events of messages that reached a status: ids and codes, no recipient and no text. The events of a message
+-- come in order.
+create function outbound.emit_status(tenant_id text, ids uuid[], status text, reason text default null)
+returns void language sql
 set search_path = outbound, pg_catalog, pg_temp as $$
     with told as (
         select array_agg(json_build_object('message_id', m.id, 'status', $3, 'channel', m.channel, 'dossier_id',
-                m.dossier_id, 'template_code', m.template_code, 'reason', null)::text order by w.n) as payloads,
+                m.dossier_id, 'template_code', m.template_code, 'reason', $4)::text order by w.n) as payloads,
             array_agg('outbound:' || m.id order by w.n) as keys, array_agg(m.subject_id order by w.n) as subjects,
             array_agg(coalesce(m.correlation_id, 'outbound-' || m.id) order by w.n) as correlations
         from unnest($2) with ordinality as w (id, n) join message m on m.tenant_id = $1 and m.id = w.id)
@@ -174,7 +176,7 @@ set search_path = outbound, pg_catalog, pg_temp as $$
         as_of_now => true, subjects => subjects) e
 $$;
 
--- The same for a caller of the API, as a whole request.
+-- Accepts messages for a caller of the API, as a whole request.
 create function outbound.accept_messages_as(
     as_tenant text, as_correlation text, as_user text, as_key bigint, actor text, asked jsonb, seen jsonb, limits jsonb,
     out results jsonb, out facts jsonb, out queues text[]

@@ -23,7 +23,7 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     where m.dossier_id is not null and $5 is not null order by m.n
 $$;
 
--- The same of one message.
+-- Notes a step of one message.
 create function outbound.note_message(
     tenant_id text, message_id uuid, action text, actor text, status text default null, details jsonb default '{}',
     note text default null

@@ -7,8 +7,8 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     group by m.tenant_id
 $$;
 
--- The share of messages that failed among those that ended within the last `minutes`, by tenant; only where `at_least`
--- ended.
+-- Returns the share of messages that failed among those that ended within the last `minutes`, by tenant; only where
+-- `at_least` ended.
 create function outbound.failure_rates(minutes integer default 60, at_least integer default 10)
 returns table (label text, value double precision) language sql stable
 set search_path = outbound, pg_catalog, pg_temp as $$
@@ -31,7 +31,7 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     where r.minute > ostinato.now() - make_interval(mins => $1) group by r.provider
 $$;
 
--- How many messages of each tenant wait to be sent.
+-- Counts the messages of each tenant that wait to be sent.
 create function outbound.queue_sizes() returns table (label text, value double precision) language sql stable
 set search_path = outbound, pg_catalog, pg_temp as $$
     select m.tenant_id, count(*)::double precision from message m where m.status in ('QUEUED', 'SENDING')
@@ -55,7 +55,7 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     where c.processed_at is null and c.received_at < ostinato.now() - make_interval(hours => $1) group by c.provider
 $$;
 
--- Error codes that the policy table does not know, met within the last `minutes`, by provider and code.
+-- Counts error codes that the policy table does not know, met within the last `minutes`, by provider and code.
 create function outbound.unknown_codes(minutes integer default 60) returns table (label text,
     value double precision) language sql stable
 set search_path = outbound, pg_catalog, pg_temp as $$
@@ -107,8 +107,9 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     where m.dead_lettered_at is not null and ($1 is null or m.tenant_id = $1)
 $$;
 
--- The same of all tenants together, as ostinato.observe() tells the engine's: for Prometheus. Runs as the owner,
--- because the API sees no tenant's rows. Providers make up codes: only the most frequent have a label of their own.
+-- Returns the figures of all tenants together for Prometheus, as ostinato.observe() does the engine's. Runs as the
+-- owner, because the API sees no tenant's rows. Providers make up codes: only the most frequent have a label of their
+-- own.
 create function outbound.observe() returns table (name text, label text, value double precision) language sql stable
 security definer
 set search_path = outbound, pg_catalog, pg_temp set row_security = on as $$

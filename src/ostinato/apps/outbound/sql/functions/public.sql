@@ -18,15 +18,15 @@ begin
 end
 $$;
 
--- A callback was worked through: its bytes, which name people, go. Who comes second changes nothing.
+-- Ends a callback that was worked through: its bytes, which name people, go. Who comes second changes nothing.
 create function outbound.end_callback(id bigint, lines integer, ignored integer) returns void language sql
 security definer set search_path = outbound, pg_catalog, pg_temp as $$
     update callback c set processed_at = ostinato.now(), lines = $2, ignored = $3, body = ''
     where c.id = $1 and c.processed_at is null
 $$;
 
--- Which tenants a provider speaks of, by the keys of senders, each his who `hears` it, and by the ids of consents,
--- which are random. With `only_tenant`, whose account signed it, no other. What is nobody's has no row.
+-- Returns the tenants that a provider speaks of, by the keys of senders, each his who `hears` it, and by the ids of
+-- consents, which are random. With `only_tenant`, whose account signed it, no other. What is nobody's has no row.
 create function outbound.tenants_told_of(provider text, keys text[], consents uuid[], only_tenant text)
 returns table (key text, consent_id uuid, tenant_id text)
 language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
@@ -36,8 +36,8 @@ language sql stable security definer set search_path = outbound, pg_catalog, pg_
     select null, c.id, c.tenant_id from consent c where c.id = any ($3) and ($4 is null or c.tenant_id = $4)
 $$;
 
--- The account under whose name a provider calls back, sealed as it is stored: the vault of the API opens it to check a
--- signature. Names of callbacks are random.
+-- Returns the account under whose name a provider calls back, sealed as it is stored: the vault of the API opens it to
+-- check a signature. Names of callbacks are random.
 create function outbound.account_of_hook(provider text, hook uuid)
 returns table (tenant_id text, provider_key text, credentials text)
 language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
@@ -52,7 +52,7 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     on conflict (provider, reason, minute) do update set times = r.times + 1
 $$;
 
--- Whose consent this is; null when there is none. Ids are random, and a link that has one is signed.
+-- Returns whose consent this is; null when there is none. Ids are random, and a link that has one is signed.
 create function outbound.tenant_of_consent(id uuid) returns text language sql stable security definer
 set search_path = outbound, pg_catalog, pg_temp as $$
     select c.tenant_id from consent c where c.id = $1

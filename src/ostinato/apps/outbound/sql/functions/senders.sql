@@ -1,6 +1,6 @@
 -- Whether an organisation may send by what it has set up; and who says whose it is: nobody who acts as a tenant.
 
--- What a sender is proven by, its most particular proof first: a mail address before its domain.
+-- Returns what a sender is proven by, its most particular proof first: a mail address before its domain.
 create function outbound.proof_of(tenant_id text, provider text, provider_key text) returns outbound.ownership
 language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
     select o from ownership o where o.tenant_id = $1 and o.provider = $2 and o.left_at is null
@@ -8,7 +8,8 @@ language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
     order by length(o.key) desc limit 1
 $$;
 
--- Whether something may be sent by a sender: it is proven to be its tenant's, and there is an account to send it with.
+-- Returns whether something may be sent by a sender: it is proven to be its tenant's, and there is an account to send
+-- it with.
 create function outbound.usable(s outbound.sender) returns boolean
 language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
     select coalesce((select (s).credentials is not null or p.account
@@ -52,7 +53,7 @@ begin
 end
 $$;
 
--- What an organisation has no sender for any more is for anybody to prove, except what the administrator granted.
+-- Leaves what an organisation has no sender for any more to anybody who proves it, except what the administrator granted.
 create function outbound.leave_ownership(tenant_id text, provider text, key text) returns void
 language sql security definer set search_path = outbound, pg_catalog, pg_temp as $$
     update ownership o set left_at = ostinato.now()
@@ -60,7 +61,7 @@ language sql security definer set search_path = outbound, pg_catalog, pg_temp as
     and o.provider = $2 and o.key = lower($3 collate "C") and o.proof <> 'GRANT'
 $$;
 
--- The administrator says whose something is, whatever was before.
+-- Grants something to a tenant, as the administrator says, whatever was before.
 create function outbound.grant_ownership(provider text, key text, tenant_id text, account boolean, by_whom text)
 returns outbound.ownership language plpgsql security definer
 set search_path = outbound, pg_catalog, pg_temp as $$
@@ -85,7 +86,7 @@ begin
 end
 $$;
 
--- The administrator takes something away: no row, if it was nobody's.
+-- Takes something from its tenant, as the administrator says: no row, if it was nobody's.
 create function outbound.withdraw_ownership(provider text, key text, by_whom text)
 returns setof outbound.ownership language plpgsql security definer
 set search_path = outbound, pg_catalog, pg_temp as $$
@@ -102,7 +103,7 @@ begin
 end
 $$;
 
--- What is whose, of one organisation or of all (null).
+-- Lists what is whose, of one organisation or of all (null).
 create function outbound.owners(of_tenant text) returns setof outbound.ownership
 language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
     select o.* from ownership o where o.left_at is null and ($1 is null or o.tenant_id = $1)

@@ -47,7 +47,7 @@ language sql set search_path = outbound, pg_catalog, pg_temp as $$
       and (a.status = 'TRYING' or a.error_code = 'UNKNOWN_OUTCOME')
 $$;
 
--- What a message that arrived at its provider, or its reader, has no more.
+-- Returns the changes that clear the trouble of a message: it arrived at its provider, or its reader.
 create function outbound.nothing_wrong() returns jsonb language sql immutable as $$
     select '{"unknown_until": null, "next_retry_at": null, "waits_for": null, "failed_at": null,
         "dead_lettered_at": null, "dead_reason": null, "error_code": null, "error_class": null,
@@ -123,13 +123,13 @@ set search_path = outbound, pg_catalog, pg_temp as $$
                          from unnest($3) with ordinality w (number, n) order by w.n))
 $$;
 
--- Tells that messages were sent: on their timelines, in the audit, and as events.
-create function outbound.tell_sent(tenant_id text, told outbound.told[], actor text) returns void language sql
+-- Notes that messages were sent, on their timelines and in the audit, and emits their events.
+create function outbound.note_sent(tenant_id text, told outbound.told[], actor text) returns void language sql
 set search_path = outbound, pg_catalog, pg_temp as $$
     select outbound.note_messages($1, array_agg(w.id order by w.n), 'NOTIFICATION_SENT', $3, 'SENT',
         array_agg(jsonb_build_object('attempt_no', w.attempt_no) order by w.n))
     from unnest($2) w;
-    select outbound.tell_status($1, array(select w.id from unnest($2) w order by w.n), 'SENT')
+    select outbound.emit_status($1, array(select w.id from unnest($2) w order by w.n), 'SENT')
 $$;
 
 -- Notes that the provider has messages; callbacks may have said so before.
@@ -153,7 +153,7 @@ begin
     perform outbound.move_told($1, v_new, 'accept', $3, json_agg(outbound.nothing_wrong() || jsonb_build_object(
         'id', w.id, 'sent_at', coalesce(w.at, ostinato.now()), 'provider_message_id', w.provider_message_id)))
     from unnest(v_new) w;
-    perform outbound.tell_sent($1, v_new, $3);
+    perform outbound.note_sent($1, v_new, $3);
 end
 $$;
 
@@ -209,10 +209,10 @@ begin
     perform outbound.note_wa_ids($1, $2), outbound.end_taken($1, $2),
         outbound.move_told($1, $2, 'deliver', $3, v_changes);
     if v_unsent is not null then
-        perform outbound.tell_sent($1, v_unsent, $3);
+        perform outbound.note_sent($1, v_unsent, $3);
     end if;
     perform outbound.note_messages($1, v_ids, 'NOTIFICATION_DELIVERED', $4, 'DELIVERED'),
-        outbound.tell_status($1, v_ids, 'DELIVERED');
+        outbound.emit_status($1, v_ids, 'DELIVERED');
 end
 $$;
 

@@ -26,15 +26,15 @@ begin
 end
 $$;
 
--- The groups of some rounds.
+-- Returns the groups of some rounds.
 create function rounds.groups_of(round_ids bigint[]) returns bigint[] language sql stable
 set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
     select array(select distinct r.group_id from daily_rounds r where r.id = any ($1))
 $$;
 
--- The prompts that a round of a group should not have again: those of the `recent` rounds before its day, the last one
--- first, and then those of the rounds after it, which may still be given another.
+-- Returns the prompts that a round of a group should not have again: those of the `recent` rounds before its day, the
+-- last one first, and then those of the rounds after it, which may still be given another.
 create function rounds.recent_prompts(tenant_id text, group_id bigint, day date, recent integer)
 returns bigint[] language sql stable
 set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
@@ -48,9 +48,9 @@ set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan =
                  order by o.scheduled_for_local_date)
 $$;
 
--- Which rounds some groups need, by day. `zones` and `dates` say which days these are in which zone; a day is one for
--- groups made before `known_before` whose drop time on it is after `walls`, on the wall clock: later than an hour ago,
--- because the exact instants are Python's to compute.
+-- Returns the rounds that some groups need, by day. `zones` and `dates` say which days these are in which zone; a day
+-- is one for groups made before `known_before` whose drop time on it is after `walls`, on the wall clock: later than an
+-- hour ago, because the exact instants are Python's to compute.
 create function rounds.begin_creation(
     group_ids bigint[], zones text[], dates date[], known_before timestamptz[], walls timestamp[], default_zone text,
     default_time time, recent integer, wait boolean
@@ -92,7 +92,7 @@ set search_path = rounds, pg_catalog, pg_temp as $$
     returning group_id
 $$;
 
--- Which of some rounds must be timed anew, and by what.
+-- Returns those of some rounds that must be timed again, and by what.
 create function rounds.begin_retiming(round_ids bigint[], default_zone text, default_time time, wait boolean)
 returns table (round_id bigint, group_id bigint, local_date date, drop_time time, zone text) language plpgsql
 set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off
@@ -124,9 +124,9 @@ set enable_mergejoin = off as $$
     returning r.id
 $$;
 
--- Which of some rounds are to be opened, or are open and still wait for a prompt. `prompt_id` is the one of its
--- creation, as long as it is active and, while there is another, not the one of the round before it, which may have got
--- it in between; without one, what there is to choose from, and what not.
+-- Returns those of some rounds that are to be opened, or are open and still wait for a prompt. `prompt_id` is the one
+-- of its creation, as long as it is active and, while there is another, not the one of the round before it, which may
+-- have got it in between; without one, what there is to choose from, and what not.
 create function rounds.begin_opening(round_ids bigint[], recent integer, wait boolean)
 returns table (round_id bigint, tenant_id text, close_at timestamptz, prompt_id bigint, prompts bigint[],
     recently bigint[])

@@ -1,15 +1,15 @@
 -- What is measured of the jobs: the sources of the alerts (label, value) and the figures of rounds.
 
--- How long each job has not come to its end, in seconds.
+-- Returns how long each job has not come to its end, in seconds.
 create function rounds.job_silence() returns table (label text, value double precision) language sql stable
 set search_path = rounds, pg_catalog, pg_temp as $$
     select j.job, extract(epoch from ostinato.now() - coalesce(j.last_ended_at, j.known_since))::double precision
     from job_state j order by 1
 $$;
 
--- Which share of its work each job failed at: of the groups that came up within `period`, those that failed and did not
--- before; of the groups of a day, those that still fail; of its runs, those that failed as a whole. A group that fails
--- again and again counts once, and of less than ten it is as if they were ten: one alone is no mass.
+-- Returns the share of its work that each job failed at: of the groups that came up within `period`, those that failed
+-- and did not before; of the groups of a day, those that still fail; of its runs, those that failed as a whole. A group
+-- that fails again and again counts once, and of less than ten it is as if they were ten: one alone is no mass.
 create function rounds.failure_rates(period interval default '1 hour')
 returns table (label text, value double precision)
 language sql stable set search_path = rounds, pg_catalog, pg_temp as $$
@@ -34,8 +34,8 @@ language sql stable set search_path = rounds, pg_catalog, pg_temp as $$
     from job_state j left join failing f on f.job = j.job left join worked w on w.job = j.job order by 1
 $$;
 
--- How late, in seconds, the worst opening of late was, those included that are due and still not open, or not even
--- timed anew.
+-- Returns how late, in seconds, the worst recent opening was, those included that are due and still not open, or not
+-- even timed again.
 create function rounds.opening_lateness(period interval default '30 minutes')
 returns table (label text, value double precision)
 language sql stable set search_path = rounds, pg_catalog, pg_temp as $$
@@ -50,8 +50,8 @@ language sql stable set search_path = rounds, pg_catalog, pg_temp as $$
          where r.status = 'scheduled' and r.stale and r.open_at <= (select ostinato.now()))::double precision)
 $$;
 
--- The figures of the last `period`, by job: runs, groups, failures, how long a run took, how late the worst was, groups
--- a minute of work. Of all tenants together, as the owner: the API sees no tenant's rows.
+-- Returns the figures of the last `period`, by job: runs, groups, failures, how long a run took, how late the worst
+-- was, groups a minute of work. Of all tenants together, as the owner: the API sees no tenant's rows.
 create function rounds.figures(period interval default '1 hour')
 returns table (
     job text, runs bigint, groups bigint, failed bigint, seconds double precision, worst_seconds double precision,
@@ -70,7 +70,7 @@ set search_path = rounds, pg_catalog, pg_temp set row_security = on as $$
     group by j.job, j.last_ended_at order by array_position(array['create', 'open', 'close'], j.job)
 $$;
 
--- How often which error was met, by job: by a group, or by a run as a whole.
+-- Counts the errors that each job met: in a group, or in a run as a whole.
 create function rounds.failures_by_type(period interval default '1 hour')
 returns table (job text, error text, count bigint)
 language sql volatile security definer set search_path = rounds, pg_catalog, pg_temp set row_security = on as $$

@@ -1,6 +1,6 @@
 -- What alerts and metrics look at, over the folders of all tenants. A label is "tenant/folder".
 
--- Seconds since an active folder was last watched; since it was made, for one that never was.
+-- Returns the seconds since an active folder was last watched; since it was made, for one that never was.
 create function watchfolder.folder_silence() returns table (label text, value double precision) language sql stable
 set search_path = watchfolder, pg_catalog, pg_temp as $$
     select f.tenant_id || '/' || f.name,
@@ -8,14 +8,16 @@ set search_path = watchfolder, pg_catalog, pg_temp as $$
     from folder f where f.active
 $$;
 
--- Active folders whose last tick named a problem: a service that is away, a full disk, a file that cannot be read.
+-- Lists active folders whose last tick named a problem: a service that is away, a full disk, a file that cannot be
+-- read.
 create function watchfolder.folder_problems() returns table (label text, value double precision) language sql stable
 set search_path = watchfolder, pg_catalog, pg_temp as $$
     select f.tenant_id || '/' || f.name, 1::double precision
     from folder f where f.active and f.problem is not null
 $$;
 
--- Jobs that failed, of those that ended within the period, for folders in which at least five ended.
+-- Returns the share of jobs that failed, of those that ended within the period, for folders in which at least five
+-- ended.
 create function watchfolder.failure_rates(period interval)
 returns table (label text, value double precision) language sql stable
 set search_path = watchfolder, pg_catalog, pg_temp as $$
@@ -37,7 +39,8 @@ set search_path = watchfolder, pg_catalog, pg_temp as $$
     group by 1
 $$;
 
--- How the folders of all tenants stand, for Prometheus. Runs as the owner, because the API sees no tenant's rows.
+-- Returns how the folders of all tenants stand, for Prometheus. Runs as the owner, because the API sees no tenant's
+-- rows.
 create function watchfolder.observe_folders() returns table (
     folders bigint, silence double precision, troubled bigint, waiting bigint, blocked bigint, held bigint, pages bigint
 ) language sql stable security definer
@@ -56,7 +59,7 @@ set search_path = watchfolder, pg_catalog, pg_temp set row_security = on as $$
     where f.removed_at is null
 $$;
 
--- Their jobs that are on their way, and those that ended in the last hour, by state.
+-- Counts their jobs that are on their way, and those that ended in the last hour, by state.
 create function watchfolder.observe_jobs() returns table (state text, jobs bigint) language sql stable security definer
 set search_path = watchfolder, pg_catalog, pg_temp set row_security = on as $$
     select j.state, count(*) from job j
