@@ -38,9 +38,17 @@ settings.load_profile("suite")
 _names = itertools.count(1)
 _called: set[str] = set()
 _known: set[str] = set()
+_lasting: dict[str, psycopg.Connection[tuple[object, ...]]] = {}
 _watch = pytest.StashKey[Watch]()
 
 WITHOUT_PROOFS = "not proof"  # as `make test` asks for it
+
+CALLED = "select distinct funcname from pg_stat_user_functions where schemaname in ('ostinato', 'ostinato_internal')"
+KNOWN = """
+    select distinct p.proname from pg_proc p join pg_language l on l.oid = p.prolang
+    join pg_namespace n on n.oid = p.pronamespace
+    where n.nspname in ('ostinato', 'ostinato_internal') and l.lanname = 'plpgsql'
+"""
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest has chosen its folder
@@ -109,6 +117,22 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             conn.execute("alter system set autovacuum = off")
             conn.execute("select pg_reload_conf()")
         yield server
+        for lasting in _lasting.values():
+            _called.update(str(row[0]) for row in lasting.execute(CALLED))
+            _known.update(str(row[0]) for row in lasting.execute(KNOWN))
+            lasting.close()
+        _lasting.clear()
+
+
+def empty(url: str, *statements: str | bytes) -> None:
+    """Empty a database of the shared server that many tests use; what they called there is noted at the end.
+
+    The connection lasts: a new one reads the catalogue of a hundred tables before it deletes the first row.
+    """
+    if url not in _lasting:
+        _lasting[url] = psycopg.connect(url, autocommit=True, prepare_threshold=None)  # some are several statements
+    for statement in statements:
+        _lasting[url].execute(statement if isinstance(statement, bytes) else statement.encode())
 
 
 def copy_of_engine(server: Server, name: str) -> Urls:
@@ -137,17 +161,11 @@ def logs() -> Iterator[list[EventDict]]:
 
 async def note_called_functions(conn: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
     """Remember which functions this database saw; its statistics go with it."""
-    called = await conn.execute(
-        "select distinct funcname from pg_stat_user_functions where schemaname in ('ostinato', 'ostinato_internal')"
-    )
+    called = await conn.execute(CALLED)
     _called.update(str(row[0]) for row in await called.fetchall())
     if _known:  # the same in every database
         return
-    known = await conn.execute(
-        "select distinct p.proname from pg_proc p join pg_language l on l.oid = p.prolang"
-        " join pg_namespace n on n.oid = p.pronamespace"
-        " where n.nspname in ('ostinato', 'ostinato_internal') and l.lanname = 'plpgsql'"
-    )
+    known = await conn.execute(KNOWN)
     _known.update(str(row[0]) for row in await known.fetchall())
 
 

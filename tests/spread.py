@@ -22,8 +22,10 @@ APART = (
 # with a pooler, or an older server, that all of their tests share
 TOGETHER = ("tests/faults/test_coordination.py", "tests/faults/test_modes.py")
 FIRST = (
+    "tests/docs/test_commands.py",
     "tests/apps/watchfolder/test_whole.py",
     "tests/faces/test_up.py",
+    "tests/browser/",
     "tests/db/test_oldest.py",
     "tests/faces/test_outside.py",
     "tests/faults/",
@@ -33,6 +35,7 @@ FIRST = (
     "tests/apps/watchfolder/",
     "tests/faces/test_serve.py",
     "tests/faces/test_wheel.py",
+    "tests/docs/",
     "tests/simulation/",
     "tests/migration/",
     "tests/apps/",
@@ -42,6 +45,9 @@ FIRST = (
     "tests/faces/",
     "tests/runtime/",
     "tests/sandbox/",
+    "tests/mutants/",
+    "tests/console/",
+    "tests/house/",
     "tests/sql/",
 )
 

@@ -23,7 +23,7 @@ from ostinato._core.runtime.worker.enrol import declare_kinds
 from ostinato._faces.api.metrics_page import metrics_app
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.server import build
-from tests.conftest import copy_of_engine, note_called_functions
+from tests.conftest import copy_of_engine, empty
 from tests.opened import OPEN, opened
 
 EMPTY = (Path(__file__).parents[1] / "runtime" / "empty.sql").read_bytes()
@@ -115,8 +115,7 @@ async def api(
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
         Client(api_database, api_settings) as worker,
     ):
-        await admin.execute(EMPTY)
+        await asyncio.to_thread(empty, api_urls.admin, EMPTY)
         await admin.execute(OPEN, opened("app.task", "app.other", "shop.ship", "shop.count", "till.ring", app_q="q"))
         await declare_kinds(admin, api_apps)
         yield Api(app, parts, admin, http, worker)
-        await note_called_functions(admin)

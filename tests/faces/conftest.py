@@ -20,7 +20,7 @@ from ostinato._core.db.migrate import migrate
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._faces.cli.frame.schema import components
 from ostinato._faces.cli.main import app
-from tests.conftest import copy_of_engine
+from tests.conftest import copy_of_engine, empty
 
 # Deleting what a test left takes a hundredth of the time of a database of its own.
 EMPTY = """
@@ -121,8 +121,8 @@ def _urls(shared_server: Server) -> Urls:
 @pytest.fixture
 def place(_urls: Urls) -> Iterator[Place]:
     """A migrated database with nothing in it."""
+    empty(_urls.admin, EMPTY)
     made = Place(_urls)
-    made.conn.execute(EMPTY)
     yield made
     made.conn.close()
 

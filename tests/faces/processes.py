@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+SIDE_BY_SIDE = {"OSTINATO_API_PORT": "0", "OSTINATO_API_WORKERS": "1"}
+"""Tests have ports of their own, and of the API one process and not one for each core: each takes seconds to start."""
+
 
 class Running:
     """A command that is running; its stderr goes into a file."""
@@ -72,7 +75,7 @@ def running(folder: Path, env: dict[str, str], *args: str, under: Sequence[str] 
         subprocess.Popen(
             [*under, sys.executable, "-m", "ostinato", *args],
             cwd=folder,
-            env=os.environ | {"OSTINATO_API_PORT": "0"} | env,  # tests run side by side
+            env=os.environ | SIDE_BY_SIDE | env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=file,

@@ -15,7 +15,7 @@ from ostinato._core.engine.schema import ENGINE
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.testing import KEY
 from ostinato.testing import Engine
-from tests.conftest import copy_of_engine, note_called_functions
+from tests.conftest import copy_of_engine, empty
 from tests.runtime.lab import Lab
 
 EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
@@ -39,6 +39,5 @@ async def lab(shared_server: Server, urls: Urls) -> AsyncIterator[Lab]:
         await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
         Client(database, Settings(secret_key=KEY)) as client,
     ):
-        await admin.execute(EMPTY)
+        await asyncio.to_thread(empty, urls.admin, EMPTY)
         yield Lab(Engine(database, client, admin), App("lab"))
-        await note_called_functions(admin)

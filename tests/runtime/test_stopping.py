@@ -153,6 +153,25 @@ async def test_the_open_transaction_of_an_abandoned_handler_holds_up_no_verdict(
     assert await lab.outcomes(job_id) == ["dead"]
 
 
+async def test_the_running_statement_of_an_abandoned_function_holds_up_no_verdict(lab: Lab) -> None:
+    """A server that does not look whether its clients are there learns that they are not after the statement."""
+    check = "alter role ostinato_worker in database runtime {} client_connection_check_interval"
+    await lab.rows(f"{check.format('set')} = 0")
+
+    @lab.app.job(timeout=1, retry=ONCE)
+    def counts(ctx: SyncContext) -> None:
+        with ctx.transaction() as conn:
+            conn.execute("select ostinato.fence_job(%s, %s)", ctx.token)
+            conn.execute("select pg_sleep(3600)")
+
+    async with lab.worker(statement_seconds=3600):
+        job_id = await counts.enqueue(lab.client)
+        await lab.becomes(job_id, "dead")
+    await lab.rows(check.format("reset"))
+
+    assert await lab.outcomes(job_id) == ["dead"]
+
+
 async def test_a_stuck_thread_times_out_and_takes_no_other_functions_place(lab: Lab, logs: list[EventDict]) -> None:
     gate = threading.Event()
 

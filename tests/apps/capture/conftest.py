@@ -26,7 +26,7 @@ from ostinato.apps.capture.schema import COMPONENT
 from ostinato.lab.sandbox.running import Running, running
 from ostinato.testing import Engine
 from tests.apps.capture.vault import KEK, TENANT, USER, Vault
-from tests.conftest import copy_of_engine
+from tests.conftest import copy_of_engine, empty
 
 # Many at once, one behind the other: on a slow machine the last one waits for long.
 PATIENT = Settings(call_timeout_seconds=60)
@@ -70,8 +70,7 @@ def migrated(shared_server: Server) -> Database:
 @pytest.fixture
 def database(migrated: Database) -> Database:
     """That database, empty."""
-    with psycopg.connect(migrated.admin_url, autocommit=True) as conn:
-        conn.execute(EMPTY)
+    empty(migrated.admin_url, EMPTY)
     return migrated
 
 

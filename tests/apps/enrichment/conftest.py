@@ -23,7 +23,7 @@ from ostinato.lab.sandbox.running import Running, running
 from ostinato.testing import Engine
 from tests.api.conftest import Api
 from tests.apps.enrichment.place import PARTITIONS, Place
-from tests.conftest import copy_of_engine, note_called_functions
+from tests.conftest import copy_of_engine, empty
 from tests.runtime.lab import Lab
 
 FAR = 4_000_000_000.0  # the year 2096
@@ -88,8 +88,6 @@ async def place(shared_server: Server, enrichment_urls: Urls, sources: Running) 
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
         Client(database, parts.settings) as worker,
     ):
-        await admin.execute(EMPTY)
-        await admin.execute(PARTITIONS)
+        await asyncio.to_thread(empty, urls.admin, EMPTY, PARTITIONS)
         engine = Engine(database, worker, admin)
         yield Place(Api(app, parts, admin, http, worker), Lab(engine, APP), sources)
-        await note_called_functions(admin)

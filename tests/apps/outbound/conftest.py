@@ -28,7 +28,7 @@ from ostinato.lab.sandbox.running import Running, running
 from ostinato.secrets import new_key
 from ostinato.testing import Engine, Report
 from tests.api.live import serving
-from tests.conftest import copy_of_engine, note_called_functions
+from tests.conftest import copy_of_engine, empty
 from tests.waiting import until_async
 
 API = "/api/v1/outbound"
@@ -267,14 +267,13 @@ async def world(
         Client(database) as client,
         httpx.AsyncClient(base_url=api, trust_env=False, timeout=30) as http,
     ):
-        await admin.execute(EMPTY)
+        await asyncio.to_thread(empty, database.admin_url, EMPTY)
         engine = Engine(database, client, admin)
         await set_clock(engine, NOON)
         made = World(engine, http, providers, sandbox, api, api_settings)
         await made.set_up()
         yield made
         await made.quiet()
-        await note_called_functions(admin)
 
 
 @pytest.fixture

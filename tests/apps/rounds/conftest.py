@@ -20,7 +20,7 @@ from ostinato.apps.rounds import APP
 from ostinato.apps.rounds.schema import COMPONENT
 from ostinato.testing import Engine
 from tests.apps.rounds.town import Api, Town
-from tests.conftest import copy_of_engine, note_called_functions
+from tests.conftest import copy_of_engine, empty
 
 # The machine is part of the schema here, not of what a test leaves behind.
 EMPTY = (
@@ -55,12 +55,11 @@ async def town(shared_server: Server, rounds_urls: Urls) -> AsyncIterator[Town]:
         await psycopg.AsyncConnection.connect(rounds_urls.admin, autocommit=True) as admin,
         Client(database) as client,
     ):
-        await admin.execute(EMPTY)
+        await asyncio.to_thread(empty, urls.admin, EMPTY)
         made = Town(Engine(database, client, admin), rounds_urls)
         await made.at("2026-06-01T10:00:00Z")
-        await admin.execute(EMPTY_ROUNDS)
+        await asyncio.to_thread(empty, urls.admin, EMPTY_ROUNDS)
         yield made
-        await note_called_functions(admin)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from ostinato.testing import Engine
 from tests.api.conftest import Api
 from tests.apps.watchfolder.engine import Office
 from tests.apps.watchfolder.place import Place, Services
-from tests.conftest import copy_of_engine, note_called_functions
+from tests.conftest import copy_of_engine, empty
 from tests.memory import folder_in_memory
 from tests.runtime.lab import Lab
 
@@ -87,7 +87,6 @@ async def office(
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
         Client(database, parts.settings) as worker,
     ):
-        await admin.execute(EMPTY)
+        await asyncio.to_thread(empty, urls.admin, EMPTY)
         lab = Lab(Engine(database, worker, admin), APP)
         yield Office(Api(app, parts, admin, http, worker), lab, tmp_path / "root")
-        await note_called_functions(admin)

@@ -7,6 +7,7 @@ because cancelling a COMMIT that waits for a standby makes it report success.
 """
 
 import asyncio
+import contextlib
 import os
 import select
 import socket
@@ -17,6 +18,7 @@ from typing import Any, Self
 import psycopg
 from psycopg import BaseConnection
 from psycopg.errors import Diagnostic
+from psycopg.pq.abc import PGcancel
 
 CALL_SECONDS = 10.0
 LATE_SECONDS = 0.25
@@ -136,6 +138,25 @@ def is_open(conn: BaseConnection[Any]) -> bool:
     except (OSError, psycopg.Error):
         return False
     return True
+
+
+def leave(conn: BaseConnection[Any]) -> None:
+    """Cut a connection, and ask the server to end the statement that runs there.
+
+    While one runs, a server notices late or never that its client is gone. If it is a COMMIT after all,
+    nobody hears that it was a success. The server is asked from a thread, because it may be frozen.
+    """
+    try:
+        request = conn.pgconn.get_cancel()
+    except psycopg.Error:
+        return  # it is closed already
+    cut(conn)
+    threading.Thread(target=_ask, args=[request], name="ostinato-cancel", daemon=True).start()
+
+
+def _ask(request: PGcancel) -> None:
+    with contextlib.suppress(psycopg.Error):
+        request.cancel()
 
 
 def cut(conn: BaseConnection[Any]) -> None:

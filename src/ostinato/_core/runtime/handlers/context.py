@@ -15,7 +15,7 @@ from ostinato._core.base.log import FilteringBoundLogger, get_logger
 from ostinato._core.base.sections import Section
 from ostinato._core.base.signature import storable
 from ostinato._core.base.vault import Vault
-from ostinato._core.db.guard import cut
+from ostinato._core.db.guard import leave
 from ostinato._core.engine import claims
 from ostinato._core.engine import steps as engine_steps
 from ostinato._core.engine.claims import Job
@@ -384,12 +384,17 @@ class SyncContext(SyncParent):
 
 
 def abandon(ctx: Context) -> None:
-    """Abandon the handler of an attempt, and cut the connection of its transaction.
+    """Abandon the handler of an attempt: its verdict is written without it."""
+    ctx.abandoned = True
+    leave_transaction(ctx)
+
+
+def leave_transaction(ctx: Context) -> None:
+    """Leave the connection of the transaction that a handler has open, if it has one.
 
     The transaction may hold the job by its fence, and the verdict would wait for it: the server
-    rolls it back as soon as the connection is gone.
+    rolls it back as soon as its statement has ended and the connection is gone.
     """
-    ctx.abandoned = True
     conn = ctx._open  # noqa: SLF001
     if conn is not None:
-        cut(conn)
+        leave(conn)

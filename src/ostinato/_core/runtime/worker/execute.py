@@ -23,7 +23,7 @@ from ostinato._core.db.sqlstate import is_databases_fault
 from ostinato._core.engine.claims import Failure, Job
 from ostinato._core.engine.secrets import args_purpose
 from ostinato._core.runtime.handlers import batches
-from ostinato._core.runtime.handlers.context import Context, SyncContext
+from ostinato._core.runtime.handlers.context import Context, SyncContext, leave_transaction
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
 from ostinato._core.runtime.handlers.results import dump_result
@@ -246,6 +246,7 @@ async def _in_thread(kind: JobKind[Any], ctx: Context, arguments: dict[str, Any]
         return await threads.run(call)
     except asyncio.CancelledError:
         ctx.log.warning("thread_left_running", reason=ctx.interrupted)
+        leave_transaction(ctx)
         raise
 
 
