@@ -53,7 +53,8 @@ begin
 end
 $$;
 
--- Leaves what an organisation has no sender for any more to anybody who proves it, except what the administrator granted.
+-- Leaves what an organisation has no sender for any more to anybody who proves it, except what the administrator
+-- granted.
 create function outbound.leave_ownership(tenant_id text, provider text, key text) returns void
 language sql security definer set search_path = outbound, pg_catalog, pg_temp as $$
     update ownership o set left_at = ostinato.now()
