@@ -19,6 +19,7 @@ import pytest
 import sqlalchemy
 from django.conf import settings as django_settings
 from django.db import connections, transaction
+from psycopg_pool import ConnectionPool
 from sqlalchemy import orm
 from sqlalchemy.ext import asyncio as sa
 
@@ -335,14 +336,32 @@ async def test_what_is_no_connection_names_those_that_work(wrong: Any) -> None: 
     assert "Django" in str(refused.value.hint)
 
 
+async def test_what_only_makes_sessions_or_connections_names_those_that_work(shop: Shop) -> None:
+    """An engine has no transaction yet, and a pool of sync code lends nothing to async code."""
+    url = shop.urls.worker
+    engine_async = sa.create_async_engine(alchemy_url(url, "asyncpg"))
+    pool = ConnectionPool(url, open=False)
+    with engine_of(url) as engine:
+        makers = (engine, engine_async, orm.sessionmaker(engine), sa.async_sessionmaker(engine_async), pool)
+        for wrong in makers:
+            with pytest.raises(InvalidInput, match="work cannot be added through") as refused:
+                await greet.enqueue(wrong, name="Ada")  # type: ignore[arg-type]
+            assert "AsyncSession" in str(refused.value.hint)
+            with pytest.raises(InvalidInput, match="work cannot be added through") as refused:
+                greet.enqueue_sync(wrong, name="Ada")  # type: ignore[arg-type]
+            assert "Session" in str(refused.value.hint)
+    await engine_async.dispose()
+
+
 async def test_a_role_without_the_right_is_told_what_to_do(shop: Shop) -> None:
     async with await psycopg.AsyncConnection.connect(shop.urls.admin) as to:
         await to.execute("create role shop_without_rights")
         await to.execute("set role shop_without_rights")
 
-        with pytest.raises(NotConfigured):
+        with pytest.raises(NotConfigured) as refused:
             await greet.enqueue(to, name="Ada")
 
+        assert "ostinato db grant" in str(refused.value.hint)
         await to.rollback()
 
 

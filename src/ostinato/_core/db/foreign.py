@@ -115,9 +115,11 @@ def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any
         return nullcontext(cast("AsyncConnection[Any]", AsyncpgConnection(to)))
     if isinstance(to, psycopg.Connection) or _is_of(to, "django"):
         raise _other_world(to, "sync", "_sync")
-    if not callable(getattr(to, "connection", None)):
+    lend = getattr(to, "connection", None)
+    lent = lend() if callable(lend) else None
+    if not isinstance(lent, AbstractAsyncContextManager):  # a pool of sync code lends too
         raise _unknown(to, ASYNC)
-    return cast("Lender", to).connection()
+    return lent
 
 
 def sync_connection_of(to: SyncTarget) -> psycopg.Connection[Any]:
@@ -141,8 +143,7 @@ def sync_connection_of(to: SyncTarget) -> psycopg.Connection[Any]:
 @asynccontextmanager
 async def _of_sqlalchemy(to: Any) -> AsyncIterator[AsyncConnection[Any]]:  # noqa: ANN401 - as above
     if not hasattr(to, "get_raw_connection"):  # a session
-        found = getattr(to, "connection", None)
-        found = found() if callable(found) else found
+        found = _lent(to, ASYNC)
         if not inspect.isawaitable(found):
             raise _other_world(to, "sync", "_sync")
         to = await found
@@ -160,10 +161,18 @@ async def _of_sqlalchemy(to: Any) -> AsyncIterator[AsyncConnection[Any]]:  # noq
 def _sync_of_sqlalchemy(to: Any) -> object:  # noqa: ANN401 - as above
     if hasattr(to, "get_raw_connection") or hasattr(to, "sync_session"):
         raise _other_world(to, "async", "")
-    found = to.connection
-    if callable(found):  # a session
-        found = found().connection
+    found = _lent(to, SYNC)
+    if callable(to.connection):  # a session
+        found = found.connection
     return found.driver_connection
+
+
+def _lent(to: Any, known: str) -> Any:  # noqa: ANN401 - as above
+    """Return what a session or a connection lends; an engine, or a maker of sessions, has no transaction yet."""
+    found = getattr(to, "connection", None)
+    if found is None:
+        raise _unknown(to, known)
+    return found() if callable(found) else found
 
 
 def _is_of(value: object, library: str) -> bool:

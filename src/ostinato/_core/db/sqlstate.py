@@ -208,8 +208,8 @@ def _by_state(state: str, said: str) -> OstinatoError:
     elif state in FORBIDDEN:
         kind, what = NotConfigured, "The connected role may not do this"
         hint = (
-            "Connect as ostinato_worker (or ostinato_tenant), and run `ostinato db migrate` as an"
-            " administrator: it makes the roles and gives them their rights."
+            "An administrator lets your program's own role add jobs by `ostinato db grant ROLE`. Workers and"
+            " commands connect as ostinato_worker, which `ostinato db migrate` makes and gives its rights."
         )
     elif state[:2] in REFUSED_VALUES or state in REFUSED_VALUES:
         kind, what = InvalidInput, "The database refuses a value"
