@@ -90,7 +90,6 @@ def test_an_address_that_is_none_of_ours_is_refused_without_its_password(url: st
     assert "sesame" not in "".join(traceback.format_exception(refused.value))
 
 
-
 def test_a_url_that_is_none_is_refused_with_an_example() -> None:
     with pytest.raises(NotConfigured, match="postgresql://"):
         conninfo("postgresql://[")

@@ -1,5 +1,6 @@
 """Work that is added in the transaction of another library: committed, or not, with what the caller writes."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
@@ -26,7 +27,7 @@ from sqlalchemy.ext import asyncio as sa
 from ostinato import App, Context, jobs
 from ostinato._core.db.embedded import Urls
 from ostinato._core.runtime.testing import KEY
-from ostinato.errors import InvalidInput, NotConfigured, UniqueConflict
+from ostinato.errors import DatabaseUnavailable, InvalidInput, NotConfigured, OstinatoError, UniqueConflict
 from ostinato.jobs import Unique
 from ostinato.secrets import Secret
 from tests.runtime.conftest import EMPTY
@@ -334,6 +335,36 @@ async def test_what_is_no_connection_names_those_that_work(wrong: Any) -> None: 
     with pytest.raises(InvalidInput, match="work cannot be added through") as refused:
         greet.enqueue_sync(wrong, name="Ada")
     assert "Django" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("library", [name for name in ASYNC if name != "psycopg"])
+async def test_a_transaction_whose_statement_failed_says_so(shop: Shop, library: str) -> None:
+    divide: Any = "select 1 / 0" if library == "asyncpg" else sqlalchemy.text("select 1 / 0")
+    found: list[OstinatoError] = []
+    with suppress(Exception):  # whatever a library says to a commit of it
+        async with ASYNC[library](shop.urls.worker) as to:
+            with suppress(Exception):
+                await to.execute(divide)
+            try:
+                await greet.enqueue(to, name="Ada")
+            except OstinatoError as error:
+                found.append(error)
+
+    assert [("one of its statements failed" in str(each), "Roll it back" in str(each.hint)) for each in found] == [
+        (True, True)
+    ]
+    assert not isinstance(found[0], InvalidInput)  # which would end a job for good
+
+
+async def test_a_connection_of_asyncpg_that_is_busy_or_closed_says_so(shop: Shop) -> None:
+    conn = await asyncpg.connect(**socket_of(shop.urls.worker))
+    answers = await asyncio.gather(conn.fetch("select 1"), greet.enqueue(conn, name="Ada"), return_exceptions=True)
+    await conn.close()
+
+    assert isinstance(answers[1], InvalidInput)
+    assert "The connection is busy" in str(answers[1])
+    with pytest.raises(DatabaseUnavailable):
+        await greet.enqueue(conn, name="Ada")
 
 
 async def test_what_only_makes_sessions_or_connections_names_those_that_work(shop: Shop) -> None:

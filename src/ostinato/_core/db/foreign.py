@@ -93,11 +93,18 @@ def _of_asyncpg(error: Exception) -> Exception:
     if isinstance(state, str):
         said, hint, detail = (getattr(error, name, None) for name in ("message", "hint", "detail"))
         return translate_words(state, str(said or error), hint, detail)
-    if isinstance(error, OSError):
-        return DatabaseUnavailable(f"The connection to the database is lost: {error}")
+    said = str(error)
+    if isinstance(error, OSError) or (_is_of(error, "asyncpg") and "closed" in said):
+        return DatabaseUnavailable(f"The connection to the database is lost: {said}")
+    if _is_of(error, "asyncpg") and "another operation" in said:
+        return InvalidInput(f"The connection is busy: {said}", hint="One call at a time; await each, or take another.")
     if _is_of(error, "asyncpg"):
-        return InvalidInput(f"A value cannot be sent to the database: {error}")
+        return InvalidInput(f"A value cannot be sent to the database: {said}")
     return error
+
+
+def _first(error: BaseException) -> Any:  # noqa: ANN401 - what asyncpg raised, below what SQLAlchemy made of it
+    return error if error.__cause__ is None else _first(error.__cause__)
 
 
 def texts_for(conn: object, values: list[str]) -> str | list[str]:
@@ -152,7 +159,10 @@ async def _of_sqlalchemy(to: Any) -> AsyncIterator[AsyncConnection[Any]]:  # noq
         yield driver
     elif _is_of(driver, "asyncpg"):
         # Past SQLAlchemy nothing is sent before it has begun its transaction.
-        await to.exec_driver_sql(statement("ostinato._core.db", "sql/calls.sql", "begin"))
+        try:
+            await to.exec_driver_sql(statement("ostinato._core.db", "sql/calls.sql", "begin"))
+        except Exception as error:
+            raise _of_asyncpg(_first(error)) from error
         yield cast("AsyncConnection[Any]", AsyncpgConnection(driver))
     else:
         raise _unknown(driver, ASYNC)
@@ -184,7 +194,10 @@ def _other_world(to: object, world: str, suffix: str) -> OstinatoError:
 
 
 def _unknown(to: object, known: str) -> OstinatoError:
-    return InvalidInput(f"work cannot be added through {_name(to)}", hint=f"Give {known}.")
+    hint = f"Give {known}, as the first argument."
+    if _is_of(to, "contextlib"):  # what ostinato.connect() returns, not entered
+        hint = f"Enter it first, as in `async with ostinato.connect() as client`. {hint}"
+    return InvalidInput(f"work cannot be added through {_name(to)}", hint=hint)
 
 
 def _name(to: object) -> str:

@@ -6,9 +6,13 @@ from typing import Any, Literal
 from psycopg import AsyncConnection
 
 from ostinato._core.base.enderrors import JobCancelled, JobFailed
+from ostinato._core.base.errors import NotFound
 from ostinato._core.db.call import call
 
 CHANNEL = "ostinato_ends"
+UNCOMMITTED = (
+    "Wait after the commit of the transaction that added it; it may be rolled back, or past the retention time."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +41,9 @@ class End:
 
 async def watch(conn: AsyncConnection[Any], job_id: int, seconds: float) -> End | None:
     """Return how a job ended; None while it has not, and then its end rings for some seconds."""
-    rows = await call(conn, "watch_job", job_id=job_id, seconds=seconds)
+    try:
+        rows = await call(conn, "watch_job", job_id=job_id, seconds=seconds)
+    except NotFound as error:
+        error.hint = UNCOMMITTED
+        raise
     return End(job_id, *rows[0]) if rows else None
