@@ -1,8 +1,8 @@
 """A reader: somebody who types the commands of a page, in a folder where `ostinato up --demo` runs.
 
 The folder is the reader's clone: it has `.venv/bin`, and `.ostinato` is that of the running system. Port 8080, which
-the pages name, stands for the one that the system has here, and 8001, the reader's own program, for a free one. Every command must succeed, and so must every answer
-over HTTP; a question is answered with yes.
+the pages name, stands for the one that the system has here, and 8001, of the reader's own program, for a free one.
+Every command must succeed, and so must every answer over HTTP; a question is answered with yes.
 """
 
 import os

@@ -10,7 +10,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.runtime import ends
 from ostinato._core.runtime.testing import KEY
 from ostinato.errors import InvalidInput, JobCancelled, JobFailed, NotFound, OstinatoError, StillRunning
-from ostinato.jobs import result_sync, wait_sync
+from ostinato.jobs import End, result_sync, wait_sync
 from tests.runtime.lab import Lab
 from tests.waiting import until_async
 
@@ -200,6 +200,14 @@ async def test_sync_code_waits_too(lab: Lab) -> None:
 
     async with lab.worker():
         assert await asyncio.to_thread(result_sync, job, database_url=url) == 5
+
+
+def test_the_error_of_a_job_that_failed_names_the_command_that_explains_it() -> None:
+    with pytest.raises(JobFailed) as refused:
+        End(42, "dead", None, {"message": "the card was refused"}).value()
+
+    assert "the card was refused" in str(refused.value)
+    assert "ostinato why 42" in str(refused.value.hint)
 
 
 async def test_sync_code_in_an_event_loop_is_told_the_other_call(lab: Lab) -> None:

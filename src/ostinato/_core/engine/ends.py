@@ -35,8 +35,10 @@ class End:
             return self.result
         told = self.error or {}
         said = told.get("message") or told.get("reason") or self.state
-        ended, verb = (JobFailed, "failed") if self.state == "dead" else (JobCancelled, "was cancelled")
-        raise ended(f"job {self.job_id} {verb}: {said}", job_id=self.job_id, error=self.error)
+        if self.state == "dead":
+            hint = f"`ostinato why {self.job_id}` says what to do; a redrive gives it new attempts."
+            raise JobFailed(f"job {self.job_id} failed: {said}", hint=hint, job_id=self.job_id, error=self.error)
+        raise JobCancelled(f"job {self.job_id} was cancelled: {said}", job_id=self.job_id, error=self.error)
 
 
 async def watch(conn: AsyncConnection[Any], job_id: int, seconds: float) -> End | None:
