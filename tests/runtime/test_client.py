@@ -193,6 +193,41 @@ async def test_whoever_forgets_the_connection_is_told_so_before_the_arguments_ar
     assert "async with ostinato.connect()" in str(not_entered.value.hint)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"retry": 3}, r"retry of lab.send is of type int.*Retry\(max_attempts=3\)"),
+        ({"timeout": "30s"}, "timeout of lab.send is of type str, not seconds"),
+        ({"priority": "high"}, "priority of lab.send is of type str"),
+        ({"aliases": "lab.old"}, r"aliases of lab.send is one text"),
+    ],
+    ids=str,
+)
+def test_a_kind_that_is_declared_wrongly_says_so(wrong: dict[str, Any], said: str) -> None:
+    async def send(ctx: Context) -> None: ...
+
+    declare: Any = App("lab").job(**wrong)
+    with pytest.raises(InvalidInput, match=said):
+        declare(send)
+
+
+def test_a_decorator_without_parentheses_says_so() -> None:
+    async def send(ctx: Context) -> None: ...
+
+    declare: Any = App("lab").job
+    with pytest.raises(InvalidInput, match="lacks its parentheses"):
+        declare(send)
+
+
+@pytest.mark.parametrize("name", ["key", "tenant", "correlation_id", "subject", "occurred_at"])
+async def test_a_field_of_an_event_that_is_no_text_or_time_is_refused(lab: Lab, name: str) -> None:
+    """A number as a key, the id of a row, was a function that is not there: advice to migrate."""
+    paid = lab.app.event("invoice.paid")
+
+    with pytest.raises(InvalidInput, match=f"{name} of an event invoice.paid is of type int"):
+        await paid.emit(lab.client, {}, **{name: 7})  # type: ignore[arg-type]
+
+
 async def test_wrong_arguments_are_named_and_an_option_among_them_is_shown_its_place(lab: Lab) -> None:
     @lab.app.job()
     async def send(ctx: Context, to: int) -> None: ...

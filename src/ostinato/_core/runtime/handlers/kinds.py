@@ -9,6 +9,7 @@ import json
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 from typing import Annotated, Any, Generic, ParamSpec, Union, Unpack, get_args, get_origin
 
 import pydantic
@@ -24,7 +25,7 @@ from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine import jobs
 from ostinato._core.engine.jobs import MAX_ARGS_BYTES, NewJob
 from ostinato._core.runtime.handlers.batches import described, item_of
-from ostinato._core.runtime.handlers.options import Options, chosen, new_job, refuse_unknown
+from ostinato._core.runtime.handlers.options import TEXT, Options, chosen, new_job, refuse_other, refuse_unknown
 from ostinato._core.runtime.handlers.structs import storable_hint
 
 __all__ = ["MAX_ARGS_BYTES", "Arguments", "Handler", "JobKind", "Upgrade"]
@@ -40,6 +41,12 @@ VERSION = "$v"
 _SOME_SLOT = {"schedule": "-", "key": None, "local": "2026-01-01T00:00:00", "zone": "UTC", "at": "2026-01-01T00:00:00Z"}
 MISSING, UNKNOWN = "missing", "extra_forbidden"
 """Faults of arguments, as pydantic names them."""
+DECLARED: Mapping[str, tuple[type, str]] = {
+    "queue": TEXT,
+    "priority": (Integral, "a whole number"),
+    "retry": (Retry, "a policy, such as Retry(max_attempts=3)"),
+    "timeout": (Real, "seconds"),
+}
 LEAST_PRIORITY, MOST_PRIORITY = -32_768, 32_767
 
 
@@ -222,6 +229,12 @@ class JobKind(Generic[P]):
     """What is called with each error of its handler: that of its app (`App.on_error`)."""
 
     def __post_init__(self) -> None:
+        given: object = self.aliases
+        if isinstance(given, str):
+            raise InvalidInput(f"aliases of {self.name} is one text, not several", hint=f"Write: aliases=({given!r},)")
+        self.aliases = tuple(self.aliases)
+        for name, (wanted, said) in DECLARED.items():
+            refuse_other(f"{name} of {self.name}", getattr(self, name), wanted, said)
         if self.timeout is not None and self.timeout <= 0:
             raise InvalidInput(
                 f"timeout of {self.name} must be positive, got {self.timeout}", hint="Leave it out for no limit."
@@ -236,7 +249,6 @@ class JobKind(Generic[P]):
             self.item = item_of(self.name, self.handler, self.batch)
             taking = described(self.item)
         self.arguments = Arguments(self.name, taking, self.version, self.upgrade)
-        self.aliases = tuple(self.aliases)
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.handler))
 
     def __call__(self, ctx: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401

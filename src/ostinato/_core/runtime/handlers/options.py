@@ -17,7 +17,7 @@ from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine import clock
 from ostinato._core.engine.jobs import LimitScope, NewJob, Unique
 
-__all__ = ["Options", "chosen", "new_job", "refuse_unknown"]
+__all__ = ["TEXT", "TIME", "Options", "chosen", "new_job", "refuse_other", "refuse_unknown"]
 
 
 class Options(TypedDict, total=False):
@@ -39,14 +39,15 @@ class Options(TypedDict, total=False):
     """Whom the job is about: `ostinato erase` blanks it by this name, of which a hash is stored."""
 
 
+TEXT = (str, "text")
+TIME = (datetime, "a datetime with a zone")
 _TAKES: Mapping[str, tuple[type, str]] = {
     "priority": (Integral, "a whole number"),
-    "run_at": (datetime, "a datetime with a zone"),
+    "run_at": TIME,
     "delay": (Real, "seconds"),
     "unique": (Unique, "a Unique, such as Unique('order-7')"),
     "max_attempts": (Integral, "a whole number"),
 }
-_TEXT = (str, "text")
 
 
 def refuse_unknown(kind: str, options: Options) -> None:
@@ -60,16 +61,16 @@ def refuse_unknown(kind: str, options: Options) -> None:
                 kind=kind,
                 option=name,
             )
-        wanted, said = _TAKES.get(name, _TEXT)
-        if value is not None and not isinstance(value, wanted):
-            raise InvalidInput(
-                f"the option {name} of {kind} is of type {type(value).__name__}, not {said}",
-                hint=f"Give {said}.",
-                kind=kind,
-                option=name,
-            )
+        wanted, said = _TAKES.get(name, TEXT)
+        refuse_other(f"the option {name} of {kind}", value, wanted, said)
     if options.get("run_at") is not None and options.get("delay") is not None:
         raise InvalidInput(f"{kind} got both run_at and delay", hint="Give one of them.")
+
+
+def refuse_other(what: str, value: object, wanted: type, said: str) -> None:
+    """Refuse a value of another type, unless it is None."""
+    if value is not None and not isinstance(value, wanted):
+        raise InvalidInput(f"{what} is of type {type(value).__name__}, not {said}", hint=f"Give {said}.")
 
 
 async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> NewJob:
