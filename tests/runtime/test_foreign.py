@@ -384,6 +384,13 @@ async def test_what_only_makes_sessions_or_connections_names_those_that_work(sho
     await engine_async.dispose()
 
 
+def test_all_connections_of_django_are_none(shop: Shop) -> None:
+    with by_django(shop.urls.worker), pytest.raises(InvalidInput, match="ConnectionHandler") as refused:
+        greet.enqueue_sync(connections, name="Ada")
+
+    assert "Django's connection" in str(refused.value.hint)
+
+
 async def test_a_role_without_the_right_is_told_what_to_do(shop: Shop) -> None:
     async with await psycopg.AsyncConnection.connect(shop.urls.admin) as to:
         await to.execute("create role shop_without_rights")

@@ -136,7 +136,7 @@ def sync_connection_of(to: SyncTarget) -> psycopg.Connection[Any]:
     driver: object = None
     if _is_of(to, "sqlalchemy"):
         driver = _sync_of_sqlalchemy(to)
-    elif _is_of(to, "django"):
+    elif _is_of(to, "django") and hasattr(to, "ensure_connection"):
         django = cast("DjangoConnection", to)
         django.ensure_connection()
         driver = django.connection
