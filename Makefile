@@ -19,7 +19,7 @@ up: .venv/ready ## start everything: PostgreSQL, schema, API, worker, demo (ARGS
 	@$(BIN)/ostinato up $(ARGS)
 
 # Nothing is fetched, and nothing in the pages is loaded from elsewhere; a broken link or anchor fails.
-docs: .venv/ready ## build the documents as a site into site/: open site/index.html
+docs: .venv/ready ## build the documents as a site into site/ (to search in it: python3 -m http.server -d site)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
 
 # The byte code is kept, also where the environment says otherwise: the tests start hundreds of processes.

@@ -63,7 +63,8 @@ from ostinato._core.runtime.ends import JobHandle
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.batches import Batch, Item
 from ostinato._core.runtime.handlers.context import Context, SyncContext, Token
-from ostinato._core.runtime.handlers.kinds import Given, JobKind, Options
+from ostinato._core.runtime.handlers.kinds import Given, JobKind
+from ostinato._core.runtime.handlers.options import Options
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
 from ostinato._core.runtime.worker.worker import Worker
 

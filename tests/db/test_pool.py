@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+import traceback
 from collections.abc import AsyncIterator
 
 import psycopg
@@ -69,6 +70,24 @@ def test_what_the_url_says_wins() -> None:
 
 def test_with_several_hosts_the_primary_is_looked_for() -> None:
     assert conninfo_to_dict(conninfo("postgresql://a,b/x"))["target_session_attrs"] == "read-write"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql+psycopg://ada:sesame@db/app", "SQLAlchemy"),  # the address that the application has already
+        ("mysql://ada:sesame@db/app", "mysql:// instead of postgresql://"),
+        ("postgresql://ada:sesame@db:5432:5432/app%ZZ", "cannot be read"),
+        ("ada:sesame@db/app", "cannot be read"),
+    ],
+)
+def test_an_address_that_is_none_of_ours_is_refused_without_its_password(url: str, said: str) -> None:
+    with pytest.raises(NotConfigured) as refused:
+        conninfo(url)
+
+    assert said in str(refused.value)
+    assert "postgresql://" in str(refused.value.hint)
+    assert "sesame" not in "".join(traceback.format_exception(refused.value))
 
 
 def test_a_url_that_is_none_is_refused_with_an_example() -> None:

@@ -1,8 +1,8 @@
 """A reader: somebody who types the commands of a page, in a folder where `ostinato up --demo` runs.
 
 The folder is the reader's clone: it has `.venv/bin`, and `.ostinato` is that of the running system. Port 8080, which
-the pages name, stands for the one that the system has here. Every command must succeed, and so must every answer
-over HTTP; a question is answered with yes.
+the pages name, stands for the one that the system has here, and 8001, of the reader's own program, for a free one.
+Every command must succeed, and so must every answer over HTTP; a question is answered with yes.
 """
 
 import os
@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.brokers import free_port
 from tests.docs.blocks import Block, script
 from tests.faces.processes import running
 
 __all__ = ["Reader", "at_home", "without_ours"]
 
 PORT = re.compile(r"(?<=localhost:|127\.0\.0\.1:)8080\b|(?<=http://127\.0\.0\.1:)8080\b")
+OWN_PORT = re.compile(r"\b8001\b")
 # What the lines `<!-- run: … -->` may use: `added` prints the id of a new job, `ended` waits until it has ended,
 # `field` prints a field of JSON, and `alias ostinato=agree` is for a page on which a command asks: the reader says yes.
 SHELL = """
@@ -54,7 +56,7 @@ class Reader:
             if block.file is not None:
                 (self.folder / block.file).parent.mkdir(parents=True, exist_ok=True)
                 (self.folder / block.file).write_text(block.body)
-        text = SHELL + PORT.sub(str(self.port), script(found))
+        text = SHELL + OWN_PORT.sub(str(free_port()), PORT.sub(str(self.port), script(found)))
         ran = subprocess.run(
             ["bash", "-c", text],
             cwd=self.folder,

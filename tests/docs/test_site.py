@@ -147,6 +147,19 @@ def test_a_browser_asks_no_other_host(address: str) -> None:
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
 
 
+@pytest.mark.slow
+def test_the_comparison_shows_every_peer_at_the_width_of_a_laptop(address: str) -> None:
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"{address}/concepts/comparison.html")
+        hatchet = page.get_by_role("columnheader", name="Hatchet").bounding_box()
+        table = page.locator(".md-typeset__scrollwrap").first.bounding_box()
+
+    assert hatchet is not None
+    assert table is not None
+    assert hatchet["x"] + hatchet["width"] <= table["x"] + table["width"]
+
+
 def test_a_broken_link_fails_the_build(tmp_path: Path) -> None:
     for name in ("src", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         (tmp_path / name).symlink_to(ROOT / name)

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ostinato._core.base.errors import DatabaseUnavailable
+from ostinato._core.base.errors import DatabaseUnavailable, NotConfigured
 from ostinato._core.engine.machines import Gap
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._faces.cli.operate import checks
@@ -280,6 +280,12 @@ JUDGEMENTS: list[tuple[str, Callable[[], Finding]]] = [
     ("fail", lambda: checks.disk(2**20, "/data")),
     ("fail", lambda: checks.failed("database", DatabaseUnavailable("no answer"))),
 ]
+
+
+def test_an_error_is_reported_without_its_secrets() -> None:
+    finding = checks.failed("database", NotConfigured("refused: postgresql://ada:sesame@db/app"))
+
+    assert "sesame" not in finding.message
 
 
 @pytest.mark.parametrize(("level", "judge"), JUDGEMENTS)

@@ -142,6 +142,21 @@ def test_a_job_or_a_queue_is_one_line_at_80_columns(
     assert len(queues) == 2 + 1
 
 
+def test_a_time_stays_on_its_line_where_the_remark_beside_it_wraps(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "PIPE_WIDTH", WIDTH)
+
+    rule = ("--at-time", "02:30", "--zone", "Europe/Paris", "--after", "2026-03-28T00:00:00Z", "-n", "3")
+    lines = shell("schedules", "next", *rule).splitlines()
+
+    assert [line.split("   ")[0] for line in lines[2:] if line[:1].strip()] == [
+        "Sat 2026-03-28 02:30:00",
+        "Sun 2026-03-29 02:30:00",
+        "Mon 2026-03-30 02:30:00",
+    ]
+
+
 def test_the_programs_own_flags_have_no_type_either() -> None:
     assert "<bool>" not in Shell({})("--help")
 

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
+from ostinato._faces.cli import places
 from ostinato._faces.cli.frame.command import command
 from ostinato._faces.cli.main import app
 from tests.faces.conftest import Place, Shell
@@ -69,6 +70,16 @@ def test_a_group_without_a_command_shows_its_help(path: tuple[str, ...]) -> None
     result = Shell({}).run(*path, code=2)
 
     assert "Usage: ostinato" in result.output
+
+
+def test_the_help_begins_with_what_a_newcomer_needs() -> None:
+    said = Shell({})("--help")
+    headings = [*places.PANELS, places.BROUGHT]
+
+    assert sorted(name for names in places.PANELS.values() for name in names) == sorted(
+        {**places.SINGLE, **places.GROUPS}
+    )
+    assert sorted(headings, key=said.index) == headings
 
 
 def test_a_misspelt_command_is_corrected() -> None:

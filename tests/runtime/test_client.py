@@ -1,10 +1,12 @@
 """Enqueueing from Python: in the caller's own transaction, with a ring after the commit."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from ostinato import Context, InvalidInput, Unique, UniqueConflict
+import ostinato
+from ostinato import App, Context, InvalidInput, Unique, UniqueConflict
 from ostinato._core.base.errors import NotFound
 from ostinato._core.engine import jobs, queues
 from ostinato._core.runtime.client import Client
@@ -128,6 +130,113 @@ async def test_a_delay_counts_from_the_databases_time(lab: Lab) -> None:
         send.options(delay=1, run_at=datetime.now(UTC))
     with pytest.raises(InvalidInput, match="no time zone"):
         await send.options(run_at=datetime(2026, 1, 1)).enqueue(lab.client)  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"dely": 60}, "Did you mean delay"),
+        ({"countdown": 60}, "There are: queue"),  # of another library
+        ({"delay": "5m"}, "of type str, not seconds"),
+        ({"delay": timedelta(minutes=5)}, "of type timedelta, not seconds"),
+        ({"run_at": "2030-01-01T00:00:00Z"}, "not a datetime"),
+        ({"priority": "high"}, "not a whole number"),
+        ({"limit_key": 7}, "limit_key of lab.send is of type int, not text"),
+        ({"unique": "order-7"}, "not a Unique"),
+    ],
+    ids=str,
+)
+async def test_an_option_that_is_none_is_refused_and_no_job_is_added(
+    lab: Lab, wrong: dict[str, Any], said: str
+) -> None:
+    """A misspelt delay would be a job that runs at once."""
+
+    @lab.app.job()
+    async def send(ctx: Context) -> None: ...
+
+    with pytest.raises(InvalidInput) as by_kind:
+        send.options(**wrong)
+    with pytest.raises(InvalidInput) as by_name:
+        await lab.client.enqueue("lab.send", **wrong)
+
+    assert said in str(by_kind.value)
+    assert said in str(by_name.value)
+    assert await lab.value("select count(*) from ostinato_data.job") == 0
+
+
+async def test_an_option_that_is_none_means_not_given(lab: Lab) -> None:
+    @lab.app.job(queue="mail")
+    async def send(ctx: Context) -> None: ...
+
+    job_id = await send.options(delay=None, unique=None, tenant=None).enqueue(lab.client)  # type: ignore[arg-type]
+
+    assert await lab.state(job_id) == "ready"
+
+
+def test_a_unique_key_is_text() -> None:
+    with pytest.raises(InvalidInput, match="not text"):
+        Unique(7)  # type: ignore[arg-type]
+
+
+async def test_whoever_forgets_the_connection_is_told_so_before_the_arguments_are_judged() -> None:
+    app = App("lab")
+
+    @app.job()
+    async def send(ctx: Context, to: int) -> None: ...
+
+    with pytest.raises(InvalidInput, match=r"through builtins\.int"):
+        await send.enqueue(7)  # type: ignore[call-arg, arg-type]
+    with pytest.raises(InvalidInput, match=r"through builtins\.int"):
+        send.enqueue_sync(7)  # type: ignore[call-arg, arg-type]
+    with pytest.raises(InvalidInput, match="through contextlib") as not_entered:
+        await send.enqueue(ostinato.connect(), to=7)  # type: ignore[arg-type]
+    assert "async with ostinato.connect()" in str(not_entered.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"retry": 3}, r"retry of lab.send is of type int.*Retry\(max_attempts=3\)"),
+        ({"timeout": "30s"}, "timeout of lab.send is of type str, not seconds"),
+        ({"priority": "high"}, "priority of lab.send is of type str"),
+        ({"aliases": "lab.old"}, r"aliases of lab.send is one text"),
+    ],
+    ids=str,
+)
+def test_a_kind_that_is_declared_wrongly_says_so(wrong: dict[str, Any], said: str) -> None:
+    async def send(ctx: Context) -> None: ...
+
+    declare: Any = App("lab").job(**wrong)
+    with pytest.raises(InvalidInput, match=said):
+        declare(send)
+
+
+def test_a_decorator_without_parentheses_says_so() -> None:
+    async def send(ctx: Context) -> None: ...
+
+    declare: Any = App("lab").job
+    with pytest.raises(InvalidInput, match="lacks its parentheses"):
+        declare(send)
+
+
+@pytest.mark.parametrize("name", ["key", "tenant", "correlation_id", "subject", "occurred_at"])
+async def test_a_field_of_an_event_that_is_no_text_or_time_is_refused(lab: Lab, name: str) -> None:
+    """A number as a key, the id of a row, was a function that is not there: advice to migrate."""
+    paid = lab.app.event("invoice.paid")
+
+    with pytest.raises(InvalidInput, match=f"{name} of an event invoice.paid is of type int"):
+        await paid.emit(lab.client, {}, **{name: 7})  # type: ignore[arg-type]
+
+
+async def test_wrong_arguments_are_named_and_an_option_among_them_is_shown_its_place(lab: Lab) -> None:
+    @lab.app.job()
+    async def send(ctx: Context, to: int) -> None: ...
+
+    with pytest.raises(InvalidInput) as refused:
+        await send.enqueue(lab.client, too=7, delay=60)  # type: ignore[call-arg]
+
+    assert "to is missing; there is no argument too; there is no argument delay" in str(refused.value)
+    assert "send.options(delay=…).enqueue(…)" in str(refused.value)
 
 
 async def test_a_unique_job_is_there_once(lab: Lab) -> None:

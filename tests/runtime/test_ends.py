@@ -9,8 +9,8 @@ from ostinato import Cancel, Client, Context, Done
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime import ends
 from ostinato._core.runtime.testing import KEY
-from ostinato.errors import JobCancelled, JobFailed, NotFound, OstinatoError, StillRunning
-from ostinato.jobs import result_sync, wait_sync
+from ostinato.errors import InvalidInput, JobCancelled, JobFailed, NotFound, OstinatoError, StillRunning
+from ostinato.jobs import End, result_sync, wait_sync
 from tests.runtime.lab import Lab
 from tests.waiting import until_async
 
@@ -183,8 +183,9 @@ async def test_a_tenant_waits_for_its_own_jobs_only(lab: Lab) -> None:
 
 @pytest.mark.parametrize("wrong", [1, 0, -7, 2**62])
 async def test_there_is_no_such_job(lab: Lab, wrong: int) -> None:
-    with pytest.raises(NotFound, match=f"there is no job {wrong}"):
+    with pytest.raises(NotFound, match=f"there is no job {wrong}") as refused:
         await lab.client.wait(wrong, timeout=1)
+    assert "after the commit" in str(refused.value.hint)
 
 
 async def test_sync_code_waits_too(lab: Lab) -> None:
@@ -199,6 +200,21 @@ async def test_sync_code_waits_too(lab: Lab) -> None:
 
     async with lab.worker():
         assert await asyncio.to_thread(result_sync, job, database_url=url) == 5
+
+
+def test_the_error_of_a_job_that_failed_names_the_command_that_explains_it() -> None:
+    with pytest.raises(JobFailed) as refused:
+        End(42, "dead", None, {"message": "the card was refused"}).value()
+
+    assert "the card was refused" in str(refused.value)
+    assert "ostinato why 42" in str(refused.value.hint)
+
+
+async def test_sync_code_in_an_event_loop_is_told_the_other_call(lab: Lab) -> None:
+    with pytest.raises(InvalidInput, match="while an event loop runs") as refused:
+        result_sync(7, database_url=lab.engine.database.url)
+
+    assert "await client.job(7).result" in str(refused.value.hint)
 
 
 async def test_leftovers_of_callers_are_pruned(lab: Lab) -> None:

@@ -1,5 +1,6 @@
 """Work that is added in the transaction of another library: committed, or not, with what the caller writes."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
@@ -19,13 +20,14 @@ import pytest
 import sqlalchemy
 from django.conf import settings as django_settings
 from django.db import connections, transaction
+from psycopg_pool import ConnectionPool
 from sqlalchemy import orm
 from sqlalchemy.ext import asyncio as sa
 
 from ostinato import App, Context, jobs
 from ostinato._core.db.embedded import Urls
 from ostinato._core.runtime.testing import KEY
-from ostinato.errors import InvalidInput, NotConfigured, UniqueConflict
+from ostinato.errors import DatabaseUnavailable, InvalidInput, NotConfigured, OstinatoError, UniqueConflict
 from ostinato.jobs import Unique
 from ostinato.secrets import Secret
 from tests.runtime.conftest import EMPTY
@@ -335,14 +337,69 @@ async def test_what_is_no_connection_names_those_that_work(wrong: Any) -> None: 
     assert "Django" in str(refused.value.hint)
 
 
+@pytest.mark.parametrize("library", [name for name in ASYNC if name != "psycopg"])
+async def test_a_transaction_whose_statement_failed_says_so(shop: Shop, library: str) -> None:
+    divide: Any = "select 1 / 0" if library == "asyncpg" else sqlalchemy.text("select 1 / 0")
+    found: list[OstinatoError] = []
+    with suppress(Exception):  # whatever a library says to a commit of it
+        async with ASYNC[library](shop.urls.worker) as to:
+            with suppress(Exception):
+                await to.execute(divide)
+            try:
+                await greet.enqueue(to, name="Ada")
+            except OstinatoError as error:
+                found.append(error)
+
+    assert [("one of its statements failed" in str(each), "Roll it back" in str(each.hint)) for each in found] == [
+        (True, True)
+    ]
+    assert not isinstance(found[0], InvalidInput)  # which would end a job for good
+
+
+async def test_a_connection_of_asyncpg_that_is_busy_or_closed_says_so(shop: Shop) -> None:
+    conn = await asyncpg.connect(**socket_of(shop.urls.worker))
+    answers = await asyncio.gather(conn.fetch("select 1"), greet.enqueue(conn, name="Ada"), return_exceptions=True)
+    await conn.close()
+
+    assert isinstance(answers[1], InvalidInput)
+    assert "The connection is busy" in str(answers[1])
+    with pytest.raises(DatabaseUnavailable):
+        await greet.enqueue(conn, name="Ada")
+
+
+async def test_what_only_makes_sessions_or_connections_names_those_that_work(shop: Shop) -> None:
+    """An engine has no transaction yet, and a pool of sync code lends nothing to async code."""
+    url = shop.urls.worker
+    engine_async = sa.create_async_engine(alchemy_url(url, "asyncpg"))
+    pool = ConnectionPool(url, open=False)
+    with engine_of(url) as engine:
+        makers = (engine, engine_async, orm.sessionmaker(engine), sa.async_sessionmaker(engine_async), pool)
+        for wrong in makers:
+            with pytest.raises(InvalidInput, match="work cannot be added through") as refused:
+                await greet.enqueue(wrong, name="Ada")  # type: ignore[arg-type]
+            assert "AsyncSession" in str(refused.value.hint)
+            with pytest.raises(InvalidInput, match="work cannot be added through") as refused:
+                greet.enqueue_sync(wrong, name="Ada")  # type: ignore[arg-type]
+            assert "Session" in str(refused.value.hint)
+    await engine_async.dispose()
+
+
+def test_all_connections_of_django_are_none(shop: Shop) -> None:
+    with by_django(shop.urls.worker), pytest.raises(InvalidInput, match="ConnectionHandler") as refused:
+        greet.enqueue_sync(connections, name="Ada")
+
+    assert "Django's connection" in str(refused.value.hint)
+
+
 async def test_a_role_without_the_right_is_told_what_to_do(shop: Shop) -> None:
     async with await psycopg.AsyncConnection.connect(shop.urls.admin) as to:
         await to.execute("create role shop_without_rights")
         await to.execute("set role shop_without_rights")
 
-        with pytest.raises(NotConfigured):
+        with pytest.raises(NotConfigured) as refused:
             await greet.enqueue(to, name="Ada")
 
+        assert "ostinato db grant" in str(refused.value.hint)
         await to.rollback()
 
 

@@ -93,11 +93,18 @@ def _of_asyncpg(error: Exception) -> Exception:
     if isinstance(state, str):
         said, hint, detail = (getattr(error, name, None) for name in ("message", "hint", "detail"))
         return translate_words(state, str(said or error), hint, detail)
-    if isinstance(error, OSError):
-        return DatabaseUnavailable(f"The connection to the database is lost: {error}")
+    said = str(error)
+    if isinstance(error, OSError) or (_is_of(error, "asyncpg") and "closed" in said):
+        return DatabaseUnavailable(f"The connection to the database is lost: {said}")
+    if _is_of(error, "asyncpg") and "another operation" in said:
+        return InvalidInput(f"The connection is busy: {said}", hint="One call at a time; await each, or take another.")
     if _is_of(error, "asyncpg"):
-        return InvalidInput(f"A value cannot be sent to the database: {error}")
+        return InvalidInput(f"A value cannot be sent to the database: {said}")
     return error
+
+
+def _first(error: BaseException) -> Any:  # noqa: ANN401 - what asyncpg raised, below what SQLAlchemy made of it
+    return error if error.__cause__ is None else _first(error.__cause__)
 
 
 def texts_for(conn: object, values: list[str]) -> str | list[str]:
@@ -115,9 +122,11 @@ def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any
         return nullcontext(cast("AsyncConnection[Any]", AsyncpgConnection(to)))
     if isinstance(to, psycopg.Connection) or _is_of(to, "django"):
         raise _other_world(to, "sync", "_sync")
-    if not callable(getattr(to, "connection", None)):
+    lend = getattr(to, "connection", None)
+    lent = lend() if callable(lend) else None
+    if not isinstance(lent, AbstractAsyncContextManager):  # a pool of sync code lends too
         raise _unknown(to, ASYNC)
-    return cast("Lender", to).connection()
+    return lent
 
 
 def sync_connection_of(to: SyncTarget) -> psycopg.Connection[Any]:
@@ -127,7 +136,7 @@ def sync_connection_of(to: SyncTarget) -> psycopg.Connection[Any]:
     driver: object = None
     if _is_of(to, "sqlalchemy"):
         driver = _sync_of_sqlalchemy(to)
-    elif _is_of(to, "django"):
+    elif _is_of(to, "django") and hasattr(to, "ensure_connection"):
         django = cast("DjangoConnection", to)
         django.ensure_connection()
         driver = django.connection
@@ -141,8 +150,7 @@ def sync_connection_of(to: SyncTarget) -> psycopg.Connection[Any]:
 @asynccontextmanager
 async def _of_sqlalchemy(to: Any) -> AsyncIterator[AsyncConnection[Any]]:  # noqa: ANN401 - as above
     if not hasattr(to, "get_raw_connection"):  # a session
-        found = getattr(to, "connection", None)
-        found = found() if callable(found) else found
+        found = _lent(to, ASYNC)
         if not inspect.isawaitable(found):
             raise _other_world(to, "sync", "_sync")
         to = await found
@@ -151,7 +159,10 @@ async def _of_sqlalchemy(to: Any) -> AsyncIterator[AsyncConnection[Any]]:  # noq
         yield driver
     elif _is_of(driver, "asyncpg"):
         # Past SQLAlchemy nothing is sent before it has begun its transaction.
-        await to.exec_driver_sql(statement("ostinato._core.db", "sql/calls.sql", "begin"))
+        try:
+            await to.exec_driver_sql(statement("ostinato._core.db", "sql/calls.sql", "begin"))
+        except Exception as error:
+            raise _of_asyncpg(_first(error)) from error
         yield cast("AsyncConnection[Any]", AsyncpgConnection(driver))
     else:
         raise _unknown(driver, ASYNC)
@@ -160,10 +171,18 @@ async def _of_sqlalchemy(to: Any) -> AsyncIterator[AsyncConnection[Any]]:  # noq
 def _sync_of_sqlalchemy(to: Any) -> object:  # noqa: ANN401 - as above
     if hasattr(to, "get_raw_connection") or hasattr(to, "sync_session"):
         raise _other_world(to, "async", "")
-    found = to.connection
-    if callable(found):  # a session
-        found = found().connection
+    found = _lent(to, SYNC)
+    if callable(to.connection):  # a session
+        found = found.connection
     return found.driver_connection
+
+
+def _lent(to: Any, known: str) -> Any:  # noqa: ANN401 - as above
+    """Return what a session or a connection lends; an engine, or a maker of sessions, has no transaction yet."""
+    found = getattr(to, "connection", None)
+    if found is None:
+        raise _unknown(to, known)
+    return found() if callable(found) else found
 
 
 def _is_of(value: object, library: str) -> bool:
@@ -175,7 +194,10 @@ def _other_world(to: object, world: str, suffix: str) -> OstinatoError:
 
 
 def _unknown(to: object, known: str) -> OstinatoError:
-    return InvalidInput(f"work cannot be added through {_name(to)}", hint=f"Give {known}.")
+    hint = f"Give {known}, as the first argument."
+    if _is_of(to, "contextlib"):  # what ostinato.connect() returns, not entered
+        hint = f"Enter it first, as in `async with ostinato.connect() as client`. {hint}"
+    return InvalidInput(f"work cannot be added through {_name(to)}", hint=hint)
 
 
 def _name(to: object) -> str:

@@ -7,6 +7,7 @@ trip (`guard.py`) notices a frozen server.
 
 import contextlib
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
@@ -45,6 +46,9 @@ IDLE_SECONDS = 5.0  # a connection that was idle for longer is checked before it
 PING_SECONDS = 3.0
 # The pool doubles its pauses without bound. We let it give up early instead, and reconnect it.
 RECONNECT_SECONDS = 2.5
+SCHEME = re.compile(r"(?P<name>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+QUOTED = re.compile(r'"[^"]*"')
+EXAMPLE = "For example postgresql://user:password@host:5432/name"
 MOVED = (
     "A failover. Nothing is lost if commits waited for the standby (synchronous_standby_names); otherwise the last ones"
     " before it may be."
@@ -85,12 +89,15 @@ class Connection(AsyncConnection[TupleRow]):
 
 def conninfo(url: str, role: str = "client") -> str:
     """Return the connection string for a URL, with our defaults for what it does not set."""
+    if (scheme := SCHEME.match(url)) and scheme["name"] not in {"postgresql", "postgres"}:
+        plain = scheme["name"].partition("+")[0]
+        hint = "Leave the driver of SQLAlchemy out: postgresql://…" if plain.startswith("postgres") else EXAMPLE
+        raise NotConfigured(f"The database URL begins with {scheme[0]} instead of postgresql://", hint=hint)
     try:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
-        raise NotConfigured(
-            f"The database URL cannot be read: {error}", hint="For example postgresql://user:password@host:5432/name"
-        ) from error
+        said = QUOTED.sub("…", str(error)).strip()  # libpq quotes what it read, a password too
+        raise NotConfigured(f"The database URL cannot be read: {said}", hint=EXAMPLE) from None
     defaults = DEFAULTS | {"application_name": f"ostinato/{role}"}
     if len(_hosts(given)) > 1:
         defaults["target_session_attrs"] = "read-write"

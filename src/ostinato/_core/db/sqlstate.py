@@ -43,6 +43,8 @@ UNAVAILABLE = {
 }
 IDLE = "25P03"
 """A session is ended with it when its transaction waited for too long."""
+ABORTED = "25P02"
+"""An earlier statement of the transaction failed, and the caller went on."""
 # After one of these during a commit it is unknown whether it took effect. A backend can be
 # terminated between writing the commit and answering, so its last message proves nothing.
 LOST = {"57P01", "57P02", "58030"}
@@ -208,9 +210,12 @@ def _by_state(state: str, said: str) -> OstinatoError:
     elif state in FORBIDDEN:
         kind, what = NotConfigured, "The connected role may not do this"
         hint = (
-            "Connect as ostinato_worker (or ostinato_tenant), and run `ostinato db migrate` as an"
-            " administrator: it makes the roles and gives them their rights."
+            "An administrator lets your program's own role add jobs by `ostinato db grant ROLE`. Workers and"
+            " commands connect as ostinato_worker, which `ostinato db migrate` makes and gives its rights."
         )
+    elif state == ABORTED:
+        what = "The transaction is lost, because one of its statements failed before"
+        hint = "Roll it back, and do all of it again in a new one; the first error says what was wrong."
     elif state[:2] in REFUSED_VALUES or state in REFUSED_VALUES:
         kind, what = InvalidInput, "The database refuses a value"
     else:

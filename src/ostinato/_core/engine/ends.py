@@ -6,9 +6,13 @@ from typing import Any, Literal
 from psycopg import AsyncConnection
 
 from ostinato._core.base.enderrors import JobCancelled, JobFailed
+from ostinato._core.base.errors import NotFound
 from ostinato._core.db.call import call
 
 CHANNEL = "ostinato_ends"
+UNCOMMITTED = (
+    "Wait after the commit of the transaction that added it; it may be rolled back, or past the retention time."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +35,17 @@ class End:
             return self.result
         told = self.error or {}
         said = told.get("message") or told.get("reason") or self.state
-        ended, verb = (JobFailed, "failed") if self.state == "dead" else (JobCancelled, "was cancelled")
-        raise ended(f"job {self.job_id} {verb}: {said}", job_id=self.job_id, error=self.error)
+        if self.state == "dead":
+            hint = f"`ostinato why {self.job_id}` says what to do; a redrive gives it new attempts."
+            raise JobFailed(f"job {self.job_id} failed: {said}", hint=hint, job_id=self.job_id, error=self.error)
+        raise JobCancelled(f"job {self.job_id} was cancelled: {said}", job_id=self.job_id, error=self.error)
 
 
 async def watch(conn: AsyncConnection[Any], job_id: int, seconds: float) -> End | None:
     """Return how a job ended; None while it has not, and then its end rings for some seconds."""
-    rows = await call(conn, "watch_job", job_id=job_id, seconds=seconds)
+    try:
+        rows = await call(conn, "watch_job", job_id=job_id, seconds=seconds)
+    except NotFound as error:
+        error.hint = UNCOMMITTED
+        raise
     return End(job_id, *rows[0]) if rows else None

@@ -63,6 +63,13 @@ class Unique:
     Without "running" the key is free again, for good, at the first claim.
     """
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.key, str):
+            raise InvalidInput(
+                f"the unique key {self.key!r} is of type {type(self.key).__name__}, not text",
+                hint=f"Give text that names it, such as Unique('order-{self.key}').",
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class NewJob:

@@ -32,7 +32,7 @@ from ostinato._core.engine.ends import End
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.ends import JobHandle
-from ostinato._core.runtime.handlers.kinds import Options
+from ostinato._core.runtime.handlers.options import Options
 from ostinato._core.runtime.tenants import TenantClient, enqueue_named
 
 KNOWN_SECONDS = 60.0

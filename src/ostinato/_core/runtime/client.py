@@ -15,7 +15,7 @@ from typing import Any, Self, Unpack
 
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import OstinatoError
+from ostinato._core.base.errors import InvalidInput, OstinatoError
 from ostinato._core.base.settings import Settings, load
 from ostinato._core.db.pool import Pool, transaction
 from ostinato._core.engine import queues
@@ -24,7 +24,7 @@ from ostinato._core.engine.jobs import added_queues
 from ostinato._core.runtime.bell import Bell
 from ostinato._core.runtime.database import Database, from_settings
 from ostinato._core.runtime.ends import Ends, JobHandle
-from ostinato._core.runtime.handlers.kinds import Options
+from ostinato._core.runtime.handlers.options import Options
 from ostinato._core.runtime.replica import Replica, to_read
 from ostinato._core.runtime.seats import Seats
 from ostinato._core.runtime.tenants import TenantClient, enqueue_named
@@ -183,6 +183,18 @@ async def connect(
         yield client
 
 
+def _refuse_in_loop(job_id: int) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise InvalidInput(
+        f"job {job_id} cannot be waited for in sync code while an event loop runs in this thread",
+        hint=f"Write: await client.job({job_id}).result(timeout=30), with a client of ostinato.connect().",
+        job_id=job_id,
+    )
+
+
 def wait_sync(
     job_id: int, timeout: float | None = None, *, database_url: str | None = None, data_dir: str | None = None
 ) -> End:
@@ -190,6 +202,7 @@ def wait_sync(
 
     It opens connections of its own for this one wait.
     """
+    _refuse_in_loop(job_id)
 
     async def waited() -> End:
         async with connect(database_url, data_dir=data_dir) as client:

@@ -26,7 +26,8 @@ from ostinato._core.engine import jobs, tenants
 from ostinato._core.engine.ends import End
 from ostinato._core.engine.jobs import NewJob
 from ostinato._core.runtime.ends import JobHandle
-from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
+from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES
+from ostinato._core.runtime.handlers.options import Options, new_job, refuse_unknown
 
 if TYPE_CHECKING:
     from psycopg._cursor_base import BaseCursor
@@ -120,6 +121,7 @@ def _ringing_row(cursor: "BaseCursor[Any, Any]") -> RowMaker[TupleRow]:
 
 async def enqueue_named(to: Lender, kind: str, args: Mapping[str, object] | None, options: Options) -> int:
     """Add a job by the name of its kind; arguments that the kind has declared as secret are sealed."""
+    refuse_unknown(kind, options)
     job = NewJob(kind, dump_args(dict(args or {}), MAX_ARGS_BYTES))
     try:
         async with to.connection() as conn:

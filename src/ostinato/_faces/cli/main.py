@@ -9,7 +9,7 @@ import typer
 
 from ostinato._faces.cli.frame.command import Group, callback, own_version
 from ostinato._faces.cli.frame.document import to_json
-from ostinato._faces.cli.places import GROUPS, SINGLE, single
+from ostinato._faces.cli.places import GROUPS, SINGLE, in_panels, single
 
 
 class Root(Group):
@@ -39,6 +39,7 @@ class Root(Group):
             own = {name: self.commands.get(name) or single(name) for name in SINGLE}
             self.commands = {**own, **self.commands}
             bring(self.commands, list(_apps_in(self._given)), json="--json" in self._given)
+            self.commands = in_panels(self.commands)
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:  # noqa: ANN401
         """Run it; see `TyperGroup`."""

@@ -88,6 +88,26 @@ GROUPS = {
 }
 
 
+PANELS = {
+    "Start and add work": ("init", "up", "worker", "api", "enqueue"),
+    "Look and act": (
+        *("why", "doctor", "jobs", "queues", "workers", "schedules", "events", "webhooks", "leases", "idempotency"),
+        *("trail", "alerts", "metrics", "series", "audit", "erase", "mcp"),
+    ),
+    "Run an installation": (*("db", "keys", "secrets", "backup", "restore", "archive", "standby", "tenants", "cells"),),
+}
+"""The help of the program lists its commands under these headings, in this order."""
+BROUGHT = "Applications and the lab"
+
+
+def in_panels(commands: dict[str, Any]) -> dict[str, Any]:
+    """Return the commands in the order of the help, each under its heading."""
+    ours = {name: panel for panel, names in PANELS.items() for name in names}
+    for name, command in commands.items():
+        command.rich_help_panel = ours.get(name, BROUGHT)
+    return {name: commands[name] for name in [*ours, *(name for name in commands if name not in ours)]}
+
+
 def single(name: str) -> Any:  # noqa: ANN401 - of Typer
     """Return a command that stands alone."""
     return _commands_of(SINGLE[name])[name]

@@ -60,4 +60,4 @@ def next_(
 
 def register(root: typer.Typer) -> None:
     """Add the commands."""
-    command(group_of(root, "rounds", "When the rounds of a group open."), "next")(next_)
+    command(group_of(root, "rounds", "Say when the rounds of a group open."), "next")(next_)

@@ -164,7 +164,7 @@ class App:
     ) -> Callable[[Callable[[Batch[Any]], Any]], JobKind[...]]: ...
 
     def job(
-        self, *, batch: int | None = None, **options: Unpack[Declared]
+        self, *bare: object, batch: int | None = None, **options: Unpack[Declared]
     ) -> Callable[[Callable[..., Any]], JobKind[Any]]:
         """Make a function a kind of job, named `<app>.<function>` unless `name` says otherwise.
 
@@ -175,6 +175,8 @@ class App:
         so that those of waiting jobs do not fit, give it the next `version`, and an `upgrade` that turns older
         ones into today's. With `batch`, the handler gets up to so many jobs at once, as a `Batch`.
         """
+        if bare:
+            raise InvalidInput(f"@app.job of app {self.name!r} lacks its parentheses", hint="Write: @app.job()")
 
         def decorate(handler: Callable[..., Any]) -> JobKind[Any]:
             chosen: dict[str, Any] = {option: value for option, value in options.items() if value is not None}

@@ -29,6 +29,7 @@ from ostinato._core.engine import outbox, subscriptions
 from ostinato._core.engine.outbox import NewEvent
 from ostinato._core.runtime.handlers.context import Context, SyncContext
 from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Arguments, Handler
+from ostinato._core.runtime.handlers.options import TEXT, TIME, refuse_other
 
 M = TypeVar("M")
 
@@ -124,6 +125,10 @@ class EventKind(Generic[M]):
         subject: str | None = None,
     ) -> NewEvent:
         """Make the event as the engine takes it."""
+        named = {"key": key, "tenant": tenant, "correlation_id": correlation_id, "subject": subject}
+        for name, value in named.items():
+            refuse_other(f"the {name} of an event {self.name}", value, *TEXT)
+        refuse_other(f"occurred_at of an event {self.name}", occurred_at, *TIME)
         return NewEvent(
             self.type.name,
             self.dump(payload),

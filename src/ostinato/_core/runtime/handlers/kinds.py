@@ -9,8 +9,8 @@ import json
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import Annotated, Any, Generic, ParamSpec, TypedDict, Union, Unpack, get_args, get_origin
+from numbers import Integral, Real
+from typing import Annotated, Any, Generic, ParamSpec, Union, Unpack, get_args, get_origin
 
 import pydantic
 from psycopg import AsyncConnection
@@ -22,12 +22,13 @@ from ostinato._core.base.vault import Secret
 from ostinato._core.db.call import call_now
 from ostinato._core.db.foreign import SyncTarget, Target, connection_of, sync_connection_of
 from ostinato._core.db.sqlstate import translated
-from ostinato._core.engine import clock, jobs
-from ostinato._core.engine.jobs import MAX_ARGS_BYTES, LimitScope, NewJob, Unique
+from ostinato._core.engine import jobs
+from ostinato._core.engine.jobs import MAX_ARGS_BYTES, NewJob
 from ostinato._core.runtime.handlers.batches import described, item_of
+from ostinato._core.runtime.handlers.options import TEXT, Options, chosen, new_job, refuse_other, refuse_unknown
 from ostinato._core.runtime.handlers.structs import storable_hint
 
-__all__ = ["MAX_ARGS_BYTES", "Arguments", "Handler", "JobKind", "Options", "Upgrade", "new_job"]
+__all__ = ["MAX_ARGS_BYTES", "Arguments", "Handler", "JobKind", "Upgrade"]
 
 P = ParamSpec("P")
 Handler = Callable[..., Any]
@@ -38,26 +39,15 @@ SLOT = "scheduled_for"
 VERSION = "$v"
 """Where the arguments of a kind of version 2 or later say theirs."""
 _SOME_SLOT = {"schedule": "-", "key": None, "local": "2026-01-01T00:00:00", "zone": "UTC", "at": "2026-01-01T00:00:00Z"}
+MISSING, UNKNOWN = "missing", "extra_forbidden"
+"""Faults of arguments, as pydantic names them."""
+DECLARED: Mapping[str, tuple[type, str]] = {
+    "queue": TEXT,
+    "priority": (Integral, "a whole number"),
+    "retry": (Retry, "a policy, such as Retry(max_attempts=3)"),
+    "timeout": (Real, "seconds"),
+}
 LEAST_PRIORITY, MOST_PRIORITY = -32_768, 32_767
-
-
-class Options(TypedDict, total=False):
-    """The options of one job that differ from those of its kind."""
-
-    queue: str
-    priority: int
-    run_at: datetime
-    delay: float
-    """Seconds from now; instead of `run_at`."""
-    tenant: str
-    correlation_id: str
-    limit_key: str
-    limit_scope: LimitScope
-    """Who shares the slots of the limit key: the job's tenant, or the whole installation."""
-    unique: Unique
-    max_attempts: int
-    subject: str
-    """Whom the job is about: `ostinato erase` blanks it by this name, of which a hash is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +185,15 @@ class Arguments:
         return dump_args(values, MAX_ARGS_BYTES)
 
     def _invalid(self, error: pydantic.ValidationError) -> InvalidInput:
-        faults = [
-            f"{'.'.join(str(part) for part in fault['loc']) or 'args'}: {fault['msg']}"
-            for fault in error.errors(include_input=False, include_url=False)
-        ]
+        found = error.errors(include_input=False, include_url=False)
+        faults = [_said(fault["type"], ".".join(str(part) for part in fault["loc"]), fault["msg"]) for fault in found]
+        hint = self._usage()
+        extra = {str(fault["loc"][-1]) for fault in found if fault["type"] == UNKNOWN}
+        if misplaced := sorted(extra & Options.__annotations__.keys()):
+            name = misplaced[0]
+            hint += f" Options stand apart: {self.kind.rpartition('.')[2]}.options({name}=…).enqueue(…)."
         return InvalidInput(
-            f"{self.kind} got bad arguments: {'; '.join(faults[:5])}",
-            hint=self._usage(),
-            kind=self.kind,
-            faults=faults[:20],
+            f"{self.kind} got bad arguments: {'; '.join(faults[:5])}", hint=hint, kind=self.kind, faults=faults[:20]
         )
 
     def _usage(self) -> str:
@@ -239,6 +229,12 @@ class JobKind(Generic[P]):
     """What is called with each error of its handler: that of its app (`App.on_error`)."""
 
     def __post_init__(self) -> None:
+        given: object = self.aliases
+        if isinstance(given, str):
+            raise InvalidInput(f"aliases of {self.name} is one text, not several", hint=f"Write: aliases=({given!r},)")
+        self.aliases = tuple(self.aliases)
+        for name, (wanted, said) in DECLARED.items():
+            refuse_other(f"{name} of {self.name}", getattr(self, name), wanted, said)
         if self.timeout is not None and self.timeout <= 0:
             raise InvalidInput(
                 f"timeout of {self.name} must be positive, got {self.timeout}", hint="Leave it out for no limit."
@@ -253,7 +249,6 @@ class JobKind(Generic[P]):
             self.item = item_of(self.name, self.handler, self.batch)
             taking = described(self.item)
         self.arguments = Arguments(self.name, taking, self.version, self.upgrade)
-        self.aliases = tuple(self.aliases)
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.handler))
 
     def __call__(self, ctx: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401
@@ -262,8 +257,7 @@ class JobKind(Generic[P]):
 
     def options(self, **options: Unpack[Options]) -> "JobKind[P]":
         """Return the same kind with other options for the next jobs: when, where, for whom."""
-        if "run_at" in options and "delay" in options:
-            raise InvalidInput(f"{self.name} got both run_at and delay", hint="Give one of them.")
+        refuse_unknown(self.name, options)
         changed = copy.copy(self)
         changed.chosen = self.chosen | options
         return changed
@@ -273,19 +267,20 @@ class JobKind(Generic[P]):
 
         In the transaction of a connection, or through a client in one of its own.
         """
+        opening = connection_of(to)  # first: whoever forgets the connection gave the arguments in its place
         text = self.arguments.dump(args, kwargs)
-        async with connection_of(to) as conn:
+        async with opening as conn:
             return await jobs.enqueue(conn, await self.new(conn, text))
 
     def enqueue_sync(self, to: SyncTarget, /, *args: P.args, **kwargs: P.kwargs) -> int:
         """Add a job in sync code: in the transaction of psycopg, SQLAlchemy or Django that it is given."""
-        text = self.arguments.dump(args, kwargs)
         conn = sync_connection_of(to)
+        text = self.arguments.dump(args, kwargs)
         now = None
-        if "delay" in self.chosen:
+        if self.chosen.get("delay") is not None:
             with translated():
                 ((now,),) = call_now(conn, "now")
-        return jobs.enqueue_sync(conn, _chosen(self._plain(text), self.chosen, now))
+        return jobs.enqueue_sync(conn, chosen(self._plain(text), self.chosen, now))
 
     def args(self, *args: P.args, **kwargs: P.kwargs) -> Given[P]:
         """Return arguments of this kind, checked by type checkers: for `enqueue_many`, and for schedules."""
@@ -312,28 +307,13 @@ class JobKind(Generic[P]):
         return NewJob(self.name, args, self.queue, self.priority, secret_args=self.arguments.secrets)
 
 
-async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> NewJob:
-    """Make a job with some options. A delay counts from the database's time, not from ours."""
-    return _chosen(job, options, await clock.now(conn) if "delay" in options else None)
-
-
-def _chosen(job: NewJob, options: Options, now: datetime | None) -> NewJob:
-    run_at = options.get("run_at")
-    if now is not None:
-        run_at = now + timedelta(seconds=options["delay"])
-    return replace(
-        job,
-        queue=options.get("queue", job.queue),
-        priority=options.get("priority", job.priority),
-        run_at=run_at,
-        tenant_id=options.get("tenant"),
-        correlation_id=options.get("correlation_id"),
-        limit_key=options.get("limit_key"),
-        limit_scope=options.get("limit_scope", "tenant"),
-        unique=options.get("unique"),
-        max_attempts=options.get("max_attempts"),
-        subject=options.get("subject"),
-    )
+def _said(fault: str, name: str, message: str) -> str:
+    """Return what is wrong with an argument; the value may be a secret, and is not repeated."""
+    if fault == MISSING:
+        return f"{name} is missing"
+    if fault == UNKNOWN:
+        return f"there is no argument {name}"
+    return f"{name or 'args'}: {message}"
 
 
 def _without_slot(text: str) -> str | None:

@@ -80,6 +80,6 @@ def narrowed(spans: Sequence[Measurement], room: int) -> list[int] | None:
     widths = [span.maximum for span in spans]
     while sum(widths) > room:
         free = [n for n, span in enumerate(spans) if widths[n] > span.minimum]
-        widest = max(free, key=lambda n: widths[n])
+        widest = max(reversed(free), key=lambda n: widths[n])  # of equals the last: sentences stand on the right
         widths[widest] -= 1
     return widths

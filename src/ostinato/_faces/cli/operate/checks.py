@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ostinato._core.base.errors import DatabaseUnavailable, OstinatoError
+from ostinato._core.base.redact import redact
 from ostinato._core.engine.machines import Gap
 from ostinato._core.runtime.observe.checkup import Trouble
 from ostinato._core.runtime.sealing import Standing
@@ -43,7 +44,7 @@ class Finding:
 def failed(check: str, error: OstinatoError) -> Finding:
     """Report a check that could not be made."""
     hint = UNREACHABLE if isinstance(error, DatabaseUnavailable) else error.hint
-    return Finding(check, "fail", error.message, hint, {"code": error.code})
+    return Finding(check, "fail", redact(error.message), hint, {"code": error.code})
 
 
 def program(ostinato: str, python: str, driver: str) -> Finding:
