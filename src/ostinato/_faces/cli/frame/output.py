@@ -47,7 +47,7 @@ class Screen:
         self._live = live
 
     def fits(self, shown: RenderableType) -> bool:
-        """Whether all of it can be seen at once: what does not fit is cut off at the bottom."""
+        """Return whether all of it can be seen at once: what does not fit is cut off at the bottom."""
         console = self._live.console
         return len(console.render_lines(Harmless(shown), pad=False)) < console.height
 

@@ -9,7 +9,7 @@
 -- Limits the jobs that a search looks at.
 create function ostinato_internal.search_cap() returns integer language sql immutable parallel safe as 'select 10000';
 
--- So much of arguments a search reads, at the most, and those of one window more.
+-- Limits the bytes of arguments that a search reads; those of one window more are read as well.
 create function ostinato_internal.search_bytes() returns bigint language sql immutable parallel safe as
 'select 33554432::bigint';
 

@@ -16,8 +16,8 @@ language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
         from outbound.proof_of((s).tenant_id, (s).provider, (s).provider_key) p where p.tenant_id is not null), false)
 $$;
 
--- Whether what a provider says of a key is for the organisation of a sender: nobody else has proven since that it is
--- his. Who writes STOP to a number that was given up last month means who wrote from it.
+-- Returns whether what a provider says of a key is for the organisation of a sender: nobody else has proven since that
+-- it is his. Who writes STOP to a number that was given up last month means who wrote from it.
 create function outbound.hears(s outbound.sender) returns boolean
 language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
     select exists (
