@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-
-import pytest
+from unittest.mock import patch
 
 from ostinato import App, Client, Worker
 from ostinato._core.base.metrics import Metric
@@ -62,8 +61,7 @@ class Lab:
 
     def new_worker(self, *apps: App, queues: Sequence[str] | None = None, **settings: object) -> Worker:
         chosen = Settings(**({"secret_key": KEY} | QUICK | settings))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(services, "Janitor", Rested)
+        with patch.object(services, "Janitor", Rested):
             return Worker(apps or [self.app], self.engine.database, chosen, queues=queues)
 
     @asynccontextmanager
