@@ -1,18 +1,14 @@
 """What the tests of the runtime speak: start a worker, wait for a job to end, look into tables."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import patch
 
 from ostinato import App, Client, Worker
 from ostinato._core.base.metrics import Metric
 from ostinato._core.base.settings import Settings
-from ostinato._core.runtime.services import services
-from ostinato._core.runtime.services.janitor import KEYS_SECONDS, Janitor
 from ostinato._core.runtime.testing import KEY
 from ostinato.testing import Engine
 from tests.waiting import until_async
@@ -27,15 +23,6 @@ QUICK: dict[str, Any] = {
 }
 FAST = 1e12  # jobs a second, as a worker measures them: so many that it claims ahead
 MORTAL: dict[str, Any] = {"expiry_seconds": 0.7}
-
-
-class Rested(Janitor):
-    """A janitor who did what is done every five minutes or less just now: it was a third of what a worker costs."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as Janitor
-        super().__init__(*args, **options)
-        rare = (chore for chore in self._chores if chore.seconds >= KEYS_SECONDS)
-        self._due |= {chore.name: time.monotonic() + chore.seconds for chore in rare}
 
 
 @dataclass
@@ -61,8 +48,7 @@ class Lab:
 
     def new_worker(self, *apps: App, queues: Sequence[str] | None = None, **settings: object) -> Worker:
         chosen = Settings(**({"secret_key": KEY} | QUICK | settings))
-        with patch.object(services, "Janitor", Rested):
-            return Worker(apps or [self.app], self.engine.database, chosen, queues=queues)
+        return Worker(apps or [self.app], self.engine.database, chosen, queues=queues)
 
     @asynccontextmanager
     async def worker(
