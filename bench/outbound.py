@@ -269,7 +269,7 @@ async def alone(here: Place, count: int) -> float:
 async def working(here: Place) -> AsyncIterator[Hand]:
     """One worker process. The rate of a number at the provider is not what is measured here."""
     values = {name.removeprefix("OSTINATO_").lower(): value for name, value in here.env.items()}
-    with Crew("bench.outbound:UNLIMITED", here.dsn, here.folder, values) as crew:
+    with Crew("bench.unlimited:APP", here.dsn, here.folder, values) as crew:
         yield crew.start()
 
 
@@ -341,16 +341,6 @@ def clear(dsn: str, *tables: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as conn:
         jobs = ("ostinato_data.ready", "ostinato_data.scheduled", "ostinato_data.claim", "ostinato_data.job")
         conn.execute(f"truncate {', '.join([*named, *jobs])}".encode())
-
-
-def _unlimited() -> Any:  # noqa: ANN401 - an app
-    from ostinato.apps.outbound import APP  # noqa: PLC0415 - only the worker needs it
-
-    APP.queues = ()
-    return APP
-
-
-UNLIMITED = _unlimited()
 
 
 def main() -> None:

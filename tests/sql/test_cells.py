@@ -77,3 +77,7 @@ def test_older_transactions_are_those_of_others_and_gone_when_they_ended(db: Ses
         assert running
         assert [next(iter(row.values())) for row in db.call("older_transactions", of=running)] == running
     assert db.call("older_transactions", of=running) == []
+
+
+def test_a_database_that_is_no_cell_has_no_number(db: Session) -> None:
+    assert db.get("show_cell_number") is None

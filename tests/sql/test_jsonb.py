@@ -18,8 +18,8 @@ from pg_proc p where p.pronamespace = 'ostinato'::regnamespace and p.proname in 
     group by t.proname having count(*) > 1)
 order by 1, 4
 """
-# Helpers that no caller outside the engine has JSON for; install_machine is the migration's, the others are of the API.
-INNER = {"install_machine", "begin_request", "finish_request", "enqueue_job_as"}
+# Helpers that no caller outside the engine has JSON for: the migration's, the worker's, and those of the API.
+INNER = {"install_machine", "complete_webhook_deliveries", "begin_request", "finish_request", "enqueue_job_as"}
 TAKE_JSON = """
 select p.proname as name from pg_proc p where p.pronamespace = 'ostinato'::regnamespace
 group by 1 having bool_or(p.proargtypes::oid[] @> array['json'::regtype::oid])

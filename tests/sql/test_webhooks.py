@@ -793,6 +793,7 @@ def test_a_delivery_whose_job_ended_without_it_is_buried_and_its_key_goes_on(hoo
     assert hooks.deliveries()[0]["last_error"] == "its job ended without it"
     assert hooks.deliveries()[2]["job_id"] == running["job_id"]
     assert db.get("heal_webhooks") == 0
+    assert db.get("mend_webhooks") == 0  # its name in 0.1.0
 
 
 def test_of_a_long_line_the_dead_letters_are_found_and_of_the_rest_a_part(hooks: Hooks, db: Session) -> None:

@@ -82,6 +82,7 @@ begin
 end
 $$;
 
+-- Refuses static headers whose values are not sealed, or do not go with their names.
 create function ostinato_internal.refuse_header_values() returns void language plpgsql immutable as $$
 begin
     raise exception using errcode = 'OS400',
