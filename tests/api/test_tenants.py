@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from ostinato._core.base.errors import TooManyRequests
+from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.seats import RETRY_SECONDS, Seats
 from ostinato._core.web.caller import Caller
@@ -49,6 +50,11 @@ async def test_settings_never_leak_from_one_request_to_the_next(api: Api) -> Non
     async with api.worker.connection() as conn:
         left = await conn.execute("select current_user::text, coalesce(current_setting('app.tenant_id', true), '')")
         assert await left.fetchone() == ("ostinato_worker", "")
+
+
+@pytest.fixture
+def api_settings() -> Settings:
+    return Settings(call_timeout_seconds=120)  # those who wait for a seat wait for the others, however slow
 
 
 HELD = "select count(*) from pg_stat_activity where application_name = 'ostinato/api' and state = 'idle in transaction'"

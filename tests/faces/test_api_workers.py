@@ -20,7 +20,15 @@ ASKED = 40
 def processes_of(command: Running) -> list[int]:
     """The processes of the API that a command has started."""
     children = psutil.Process(command.process.pid).children()
-    return sorted(int(child.pid) for child in children if "api" in child.cmdline())
+    return sorted(int(child.pid) for child in children if "api" in words(child))
+
+
+def words(process: psutil.Process) -> list[str]:
+    """The command line of a process; none if it has just ended."""
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
 
 
 def ask(url: str) -> int:

@@ -170,7 +170,8 @@ def test_the_zombie_of_a_killed_server_does_not_keep_its_folder_locked(seed: Pat
         postmaster = psutil.Process(own.pid)
         family = [postmaster, *postmaster.children(recursive=True)]
         for process in family:
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         until(lambda: postmaster.status() == psutil.STATUS_ZOMBIE)
         try:
             asyncio.run(standby.promote(folder))

@@ -34,6 +34,7 @@ def test_some_rules_are_broken_and_their_tests_notice() -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.timeout(2400)
 def test_the_rules_of_one_part_are_broken_and_their_tests_notice() -> None:
     """The same part each time: what CI says of a change must not depend on the day it runs."""
     wanted = os.environ.get("MUTANT_PART") or f"0/{PARTS}"

@@ -218,7 +218,7 @@ async def test_a_job_that_is_cancelled_leaves_and_the_others_go_on(lab: Lab) -> 
 async def test_a_batch_that_takes_too_long_is_stopped_and_each_job_fails(lab: Lab) -> None:
     stopped = asyncio.Event()
 
-    @lab.app.job(batch=10, retry=NEVER, timeout=0.3)
+    @lab.app.job(batch=10, retry=NEVER, timeout=2)
     async def send(batch: Batch[Mail]) -> None:
         try:
             await forever()
