@@ -21,7 +21,7 @@ from ostinato.apps.capture.objects import Folder, Found
 from ostinato.lab.sandbox.running import Running
 from tests.apps.capture.conftest import Api
 from tests.apps.capture.kms import NONSENSE, TROUBLED, TroubledKms
-from tests.apps.capture.vault import KEK, SEED, TENANT, USER, Vault, captured
+from tests.apps.capture.vault import KEK, SEED, TENANT, USER, Vault, captured, tampered
 from tests.runtime.lab import Lab
 
 CONTENT = b"the plaintext that nobody may ever see " * 10
@@ -61,7 +61,7 @@ async def test_a_capture_goes_all_the_way_to_its_seal(vault: Vault, store: Path)
 
 async def test_a_tampered_object_is_rejected_with_the_reason(vault: Vault, store: Path) -> None:
     prepared = captured(CONTENT)
-    put(store, prepared, b"\0" + prepared.blob[1:])
+    put(store, prepared, tampered(prepared.blob))
     taken = await vault.receive(prepared.fields)
     await vault.run()
 
@@ -379,7 +379,7 @@ async def test_keys_and_content_reach_no_table_log_or_error(
     dek = b"\x77" * 32
     blob = prepared.blob
     if outcome == "TAG_MISMATCH":
-        blob = b"\0" + blob[1:]
+        blob = tampered(blob)
     if outcome == "HASH_MISMATCH":
         prepared = Prepared(
             type(SEED)(**({n: getattr(prepared.fields, n) for n in SEED.__slots__} | {"content_hash": "0" * 64})), blob

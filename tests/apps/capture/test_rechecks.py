@@ -12,7 +12,7 @@ from ostinato.apps.capture.device import Kek
 from ostinato.lab.sandbox.running import Running
 from tests.apps.capture.conftest import Api
 from tests.apps.capture.test_jobs import on_device, put
-from tests.apps.capture.vault import TENANT, USER, Vault, captured
+from tests.apps.capture.vault import TENANT, USER, Vault, captured, tampered
 
 CONTENT = b"what was seen"
 MONTH = timedelta(days=30, hours=1)
@@ -53,7 +53,7 @@ async def test_an_object_that_changed_is_found_told_and_audited_once(
 ) -> None:
     place = await sealed(vault, store)
     await sealed(vault, store, b"another")
-    place.write_bytes(b"\0" + place.read_bytes()[1:])
+    place.write_bytes(tampered(place.read_bytes()))
 
     await recheck(vault)
     await recheck(vault)

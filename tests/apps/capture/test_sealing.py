@@ -26,7 +26,7 @@ from ostinato.apps.capture.rules import content_context
 from ostinato.apps.capture.sandbox import KEK_ID
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.lab.sandbox.running import Running
-from tests.apps.capture.vault import KEK, TENANT, USER, captured
+from tests.apps.capture.vault import KEK, TENANT, USER, captured, tampered
 
 CONTENT = b"\x89PNG what was seen" * 1000
 
@@ -79,7 +79,7 @@ async def test_an_object_of_another_size_is_refused(store: Path) -> None:
 
 async def test_an_object_that_was_tampered_with_is_refused(store: Path) -> None:
     prepared = captured(CONTENT)
-    assert await verdict(prepared, store, b"\0" + prepared.blob[1:]) is Reason.TAG_MISMATCH
+    assert await verdict(prepared, store, tampered(prepared.blob)) is Reason.TAG_MISMATCH
 
 
 async def test_content_that_is_not_what_its_hash_says_is_refused(store: Path) -> None:

@@ -151,6 +151,11 @@ def captured(content: bytes = b"what was seen", user: str = USER, **options: Any
     return prepare(content, user, options.pop("kek", KEK), **options)
 
 
+def tampered(blob: bytes) -> bytes:
+    """Return it with one bit changed: a byte that is put in its place is the same one of 256 times."""
+    return bytes([blob[0] ^ 1]) + blob[1:]
+
+
 def changed(fields: CanonicalPayloadFields, **values: Any) -> CanonicalPayloadFields:  # noqa: ANN401 - of its fields
     return replace(fields, **values)
 

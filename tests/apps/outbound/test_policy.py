@@ -585,7 +585,7 @@ def test_tokens_name_one_thing_and_are_made_by_nobody_else() -> None:
 
     assert tokens.read_unsubscribe_token("s", token) == some
     assert tokens.read_bounce_token("s", back) == some
-    for wrong in ("", "x", token[:-2] + "AA", "é", "=" * 8):
+    for wrong in ("", "x", token[:-2] + ("QQ" if token.endswith("A") else "AA"), "é", "=" * 8):
         assert tokens.read_unsubscribe_token("s", wrong) is None
         assert tokens.read_bounce_token("s", wrong) is None
     assert tokens.read_unsubscribe_token("other", token) is None
