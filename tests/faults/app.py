@@ -219,7 +219,7 @@ async def stepped(ctx: Context, step: str, edge: str) -> None:
             await at("after the save", name)
 
 
-@app.job(retry=STUBBORN, timeout=1)
+@app.job(retry=STUBBORN, timeout=5)
 async def blocks_once(ctx: Context) -> None:
     """Blocks the event loop for ever, once, and lets other threads run."""
     await note_start(ctx)
@@ -249,7 +249,7 @@ async def never_lets_go(ctx: Context) -> None:
     deque(repeat(None), maxlen=0)
 
 
-@app.job(retry=STUBBORN, timeout=1)
+@app.job(retry=STUBBORN, timeout=5)
 async def backtracks_once(ctx: Context) -> None:
     """Holds the GIL for years, once."""
     await note_start(ctx)
