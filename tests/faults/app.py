@@ -17,7 +17,7 @@ import psycopg
 
 from ostinato import App, Context, Retry, SyncContext, connect, leases
 from ostinato.jobs import Batch
-from tests.waiting import let_pass
+from tests.waiting import let_pass, until
 
 app = App("faults")
 
@@ -160,6 +160,15 @@ async def effect_when_told(ctx: Context) -> None:
             await let_pass(0.05)
     async with ctx.transaction() as conn:
         await conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+@app.job(retry=STUBBORN)
+def threaded_when_told(ctx: SyncContext) -> None:
+    """The same as a plain function."""
+    with psycopg.connect(os.environ["OSTINATO_TEST_URL"], autocommit=True) as conn:
+        until(lambda: conn.execute("select from started where attempt = 0").rowcount)
+    with ctx.transaction() as conn:
+        conn.execute("insert into effect values (%s, %s)", ctx.token)
 
 
 @app.job(retry=STUBBORN)

@@ -101,7 +101,7 @@ def test_an_outage_longer_than_the_expiry_takes_no_job_from_a_living_worker(site
 
 @pytest.mark.proof
 def test_a_worker_that_dies_in_an_outage_is_found_out_after_it(site: Site) -> None:
-    crew = site.crew(beat_seconds=0.4, expiry_seconds=1.5)
+    crew = site.crew(beat_seconds=1, expiry_seconds=10)  # and as long a grace after the outage
     victim = crew.start()
     site.ready(victim)
     ids = site.enqueue("slow_at_first", 5)
