@@ -21,8 +21,6 @@ from tests.waiting import until
 # The defaults but for what makes a test short: how long a handler gets to stop.
 DEFAULTS = {name: getattr(Settings(), name) for name in QUICK} | {"cancel_grace_seconds": 1}
 
-A_HANG = 300  # seconds: what takes longer never ends
-
 
 def crew_of(site: Site, **settings: object) -> Crew:
     return site.crew(**DEFAULTS | settings)
@@ -84,7 +82,7 @@ def test_past_its_timeout_a_handler_that_blocks_its_process_ends_with_it(site: S
     started(site, 10)
     (job_id,) = site.enqueue(kind)
 
-    assert first.wait(A_HANG) == -signal.SIGKILL
+    assert first.wait() == -signal.SIGKILL
     site.ready(crew.start())
     started(site, 22)
 
@@ -111,7 +109,7 @@ def test_a_database_that_froze_keeps_no_blocked_process_from_its_end(site: Site,
     assert pid is not None
 
     with frozen(pid):
-        assert first.wait(A_HANG) == -signal.SIGKILL
+        assert first.wait() == -signal.SIGKILL
     crew.start()
 
     until(lambda: site.outcomes(job_id)[-1:] == ["done"])
@@ -129,7 +127,7 @@ def test_a_handler_that_blocks_the_loop_can_be_cancelled(site: Site) -> None:
 
     site.rows("select ostinato.cancel_job(%s)", job_id)
 
-    assert first.wait(A_HANG) == -signal.SIGKILL
+    assert first.wait() == -signal.SIGKILL
     assert site.outcomes(job_id) == ["cancelled"]
     # Some were in its claim and come back, others were not: nothing is counted against either.
     assert set(held(site, beside)) <= {(1, 0, 0), (2, 0, 0)}
@@ -147,7 +145,7 @@ def test_a_worker_whose_loop_is_blocked_ends_after_sigterm_and_gives_everything_
 
     first.terminate()
 
-    assert first.wait(A_HANG) == -signal.SIGKILL
+    assert first.wait() == -signal.SIGKILL
     assert held(site, ids) == [(2, 0, 0)]
     assert site.rows("select * from ostinato_data.worker") == []
 
@@ -167,7 +165,7 @@ def test_a_second_sigterm_ends_a_worker_whose_loop_is_blocked_at_once(site: Site
     until(lambda: not _pending(first))
     first.terminate()
 
-    assert first.wait(A_HANG) in AT_ONCE
+    assert first.wait() in AT_ONCE
 
 
 @pytest.mark.proof
@@ -181,7 +179,7 @@ def test_a_second_sigterm_ends_a_worker_whose_gil_is_held_at_once(site: Site) ->
     until(lambda: not _pending(first))
     first.terminate()
 
-    assert first.wait(A_HANG) in AT_ONCE
+    assert first.wait() in AT_ONCE
 
 
 def _pending(hand: Hand) -> bool:
@@ -289,7 +287,7 @@ def test_a_warden_that_dies_is_replaced_and_the_next_one_knows_what_runs(site: S
     until(lambda: [each for each in wardens(first) if each.pid != old.pid])
     site.enqueue("blocks_once")
 
-    assert first.wait(A_HANG) == -signal.SIGKILL
+    assert first.wait() == -signal.SIGKILL
     assert first.said("warden_died") == 1
 
 
@@ -302,7 +300,7 @@ def test_what_a_handler_started_ends_with_its_worker(site: Site, how: signal.Sig
     child = psutil.Process(int(site.value("select done from ostinato_data.job_progress")))
 
     first.send(how)
-    first.wait(A_HANG)
+    first.wait()
 
     until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
 
@@ -319,6 +317,6 @@ def test_what_a_handler_started_ends_with_its_worker_though_nothing_tells_whose_
     until(lambda: warden.num_ctx_switches().voluntary >= looks + 3)
 
     first.kill()
-    first.wait(A_HANG)
+    first.wait()
 
     until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)

@@ -297,12 +297,14 @@ def test_sigterm_gives_back_what_cannot_end_in_time_without_using_up_anything(si
 
 
 def test_sigterm_lets_jobs_end_that_can(site: Site) -> None:
-    crew = site.crew(drain_seconds=20)
+    crew = site.crew(drain_seconds=300, expiry_seconds=60)
     hand = crew.start()
     site.ready(hand)
-    ids = site.enqueue("effect", 10, seconds=2)
+    ids = site.enqueue("effect_when_told", 10)
     site.until("select sum(cardinality(job_ids)) = 10 from ostinato_data.claim")
     hand.terminate()
+    until(lambda: hand.said("worker_draining"))
+    site.tell()
 
     assert hand.wait() == 0
     site.check(ids, ids)
@@ -310,7 +312,7 @@ def test_sigterm_lets_jobs_end_that_can(site: Site) -> None:
 
 @pytest.mark.proof
 def test_a_handler_that_never_ends_does_not_keep_the_process(site: Site) -> None:
-    crew = site.crew(drain_seconds=0.3)
+    crew = site.crew(drain_seconds=0.3, expiry_seconds=60)
     hand = crew.start()
     site.ready(hand)
     ids = site.enqueue("unstoppable", 2) + site.enqueue("stuck", 2)

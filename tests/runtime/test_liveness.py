@@ -50,16 +50,20 @@ FRESH = (
 
 def let_expiries_pass(url: str, count: int = 3) -> None:
     """Let expiries pass, as far as the database can tell: the last beat gets older by half of one, again and again, and
-    each time others look for the dead before the worker has to beat.
+    others look for the dead until there is another beat.
     """
+
+    def looked() -> bool:
+        conn.execute("select ostinato.rescue_jobs()")
+        return conn.execute(FRESH).fetchone() == (True,)
+
     with psycopg.connect(url, autocommit=True) as conn:
         conn.execute("update ostinato_data.claim set claimed_at = claimed_at - interval '1 hour'")
         for _ in range(2 * count):
             conn.execute(
                 "update ostinato_data.worker set beat_at = beat_at - make_interval(secs => expiry_seconds / 2)"
             )
-            conn.execute("select ostinato.rescue_jobs()")
-            until(lambda: conn.execute(FRESH).fetchone() == (True,))
+            until(looked)
 
 
 class Beats:
