@@ -298,7 +298,7 @@ def test_a_stop_under_load_finishes_the_running_requests(shell: Shell, tmp_path:
         ThreadPoolExecutor(20) as callers,
     ):
         url = up.line("ready http://").removeprefix("ready ")
-        waiting = [callers.submit(httpx.get, f"{url}/slow", trust_env=False, timeout=30) for _ in range(20)]
+        waiting = [callers.submit(httpx.get, f"{url}/slow", trust_env=False, timeout=300) for _ in range(20)]
         until(lambda: httpx.get(f"{url}/begun", trust_env=False, timeout=60).json() == 20)
         up.signal(signal.SIGINT)
         answered = [each.result() for each in waiting]
@@ -458,7 +458,7 @@ def test_callers_wait_while_the_api_is_replaced(shell: Shell, tmp_path: Path) ->
         def ask() -> None:
             while not stop.is_set():
                 try:
-                    httpx.get(f"{ready['url']}/health/live", trust_env=False, timeout=30)
+                    httpx.get(f"{ready['url']}/health/live", trust_env=False, timeout=300)
                 except httpx.ConnectError as error:
                     refused.append(error)
                 except httpx.HTTPError:

@@ -17,7 +17,7 @@ import psycopg
 
 from ostinato import App, Context, Retry, SyncContext, connect, leases
 from ostinato.jobs import Batch
-from tests.waiting import let_pass
+from tests.waiting import let_pass, until
 
 app = App("faults")
 
@@ -163,6 +163,15 @@ async def effect_when_told(ctx: Context) -> None:
 
 
 @app.job(retry=STUBBORN)
+def threaded_when_told(ctx: SyncContext) -> None:
+    """The same as a plain function."""
+    with psycopg.connect(os.environ["OSTINATO_TEST_URL"], autocommit=True) as conn:
+        until(lambda: conn.execute("select from started where attempt = 0").rowcount)
+    with ctx.transaction() as conn:
+        conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+@app.job(retry=STUBBORN)
 async def blocking(ctx: Context, seconds: float) -> None:
     """Blocks the event loop."""
     await note_start(ctx)
@@ -219,7 +228,7 @@ async def stepped(ctx: Context, step: str, edge: str) -> None:
             await at("after the save", name)
 
 
-@app.job(retry=STUBBORN, timeout=1)
+@app.job(retry=STUBBORN, timeout=5)
 async def blocks_once(ctx: Context) -> None:
     """Blocks the event loop for ever, once, and lets other threads run."""
     await note_start(ctx)
@@ -249,7 +258,7 @@ async def never_lets_go(ctx: Context) -> None:
     deque(repeat(None), maxlen=0)
 
 
-@app.job(retry=STUBBORN, timeout=1)
+@app.job(retry=STUBBORN, timeout=5)
 async def backtracks_once(ctx: Context) -> None:
     """Holds the GIL for years, once."""
     await note_start(ctx)

@@ -160,6 +160,19 @@ class Site:
         )
         return rows[0][0] if rows else None
 
+    def expired(self, hand: Hand) -> bool:
+        """Whether a stopped worker was declared dead; until then its last beat was an hour ago."""
+        self.rows(
+            "update ostinato_data.worker set beat_at = clock_timestamp() - make_interval(secs => 2 * expiry_seconds)"
+            " where name = %s",
+            hand.name,
+        )
+        return not self.rows("select from ostinato_data.worker where name = %s", hand.name)
+
+    def tell(self) -> None:
+        """Let those jobs go on that wait until they are told."""
+        self.rows("insert into started values (0, 0)")
+
     # Promises.
 
     def check(self, ids: list[int], with_effect: list[int]) -> None:

@@ -34,7 +34,7 @@ def test_a_job_whose_arguments_are_no_text_does_not_stop_its_queue(site: Site) -
     site.rows("create cast (bytea as json) without function")
     site.rows("update ostinato_data.job set args = '\\x7b22ff'::bytea::json where id = %s", bad)
 
-    site.crew(call_timeout_seconds=1).start()
+    site.crew().start()
     site.until_idle()
 
     site.check(others, others)

@@ -101,7 +101,7 @@ def test_an_outage_longer_than_the_expiry_takes_no_job_from_a_living_worker(site
 
 @pytest.mark.proof
 def test_a_worker_that_dies_in_an_outage_is_found_out_after_it(site: Site) -> None:
-    crew = site.crew(beat_seconds=0.4, expiry_seconds=1.5)
+    crew = site.crew(beat_seconds=1, expiry_seconds=10)  # and as long a grace after the outage
     victim = crew.start()
     site.ready(victim)
     ids = site.enqueue("slow_at_first", 5)
@@ -137,14 +137,14 @@ def test_a_start_that_an_outage_cuts_short_begins_again(site: Site) -> None:
 
 @pytest.mark.proof
 def test_a_frozen_database_holds_up_everything_and_breaks_nothing(site: Site) -> None:
-    crew = site.crew(concurrency=5, call_timeout_seconds=1, beat_seconds=0.5, expiry_seconds=2)
+    crew = site.crew(concurrency=5, call_timeout_seconds=3, beat_seconds=1, expiry_seconds=5)
     site.ready(crew.start(), crew.start())
     plain, written = mixed_work(site)
     until(lambda: site.ended() >= 30)
     pid = site.server.pid
     assert pid is not None
     with frozen(pid):
-        passed(3)  # longer than a call may take, and than a worker may be silent
+        passed(6)  # longer than a call may take, and than a worker may be silent
     site.until_idle()
 
     site.check(plain + written, written)

@@ -122,7 +122,7 @@ def fenced(hand: Hand, verb: str) -> int:
 def test_a_claim_whose_answer_is_lost_is_given_back_and_its_events_are_delivered(site: Site) -> None:
     with telling(site, trouble=0) as told, between(site.urls.worker, site.folder) as proxy:
         told.url = proxy.url(site.urls.worker)
-        crew = told.crew(call_timeout_seconds=0.5, expiry_seconds=30, beat_seconds=1)
+        crew = told.crew(call_timeout_seconds=5, expiry_seconds=60, beat_seconds=1)
         hand = crew.start()
         site.ready(hand)
         asked = ("claim_jobs", "await_jobs")

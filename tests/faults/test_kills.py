@@ -129,17 +129,19 @@ def test_the_only_worker_killed_and_replaced_later_has_its_job_back_at_once(site
 
 @pytest.mark.proof
 def test_a_worker_stopped_past_its_expiry_writes_nothing_when_it_wakes(site: Site) -> None:
-    crew = site.crew(beat_seconds=0.4, expiry_seconds=2)
+    crew = site.crew(expiry_seconds=3600)
     sleeper = crew.start()
     site.ready(sleeper)
     # Each is in the middle of something else when the worker stops.
-    ids = site.enqueue("effect", 10, seconds=4)
-    ids += site.enqueue("threaded", 5, seconds=4)
+    ids = site.enqueue("effect_when_told", 10)
+    ids += site.enqueue("threaded_when_told", 5)
     site.until("select sum(cardinality(job_ids)) = 15 from ostinato_data.claim")
     sleeper.pause()
     other = crew.start()
+    until(lambda: site.expired(sleeper))
     site.until("select count(*) = 15 from ostinato_data.outcome where outcome = 'lost'")
     sleeper.resume()
+    site.tell()
     site.until_idle()
     # It says what was refused to it, and goes on under another id.
     until(lambda: sleeper.said("fenced") >= 15)
@@ -158,7 +160,7 @@ def test_a_transaction_that_is_open_when_its_worker_stops_holds_its_job(site: Si
     crew = site.crew()
     hands = [crew.start(), crew.start()]
     site.ready(*hands)
-    ids = site.enqueue("long_transaction", 4, seconds=2)
+    ids = site.enqueue("long_transaction", 4, seconds=10)
     site.until("select sum(cardinality(job_ids)) = 4 from ostinato_data.claim")
     for hand in hands[:1]:
         hand.pause()
@@ -181,7 +183,7 @@ def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) ->
     crew = site.crew(expiry_seconds=60, beat_seconds=0.5)
     hands = [crew.start(), crew.start()]
     site.ready(*hands)
-    (job_id,) = site.enqueue("effect", seconds=2.5)
+    (job_id,) = site.enqueue("effect", seconds=10)
     until(lambda: site.holder(job_id))
     (sleeper,) = (hand for hand in hands if hand.name == site.holder(job_id))
     sleeper.pause()
@@ -198,10 +200,17 @@ def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) ->
 
 @pytest.mark.proof
 def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_blocks_the_loop(site: Site) -> None:
-    crew = site.crew(beat_seconds=0.6, expiry_seconds=8)
+    crew = site.crew(expiry_seconds=120)
     hands = [crew.start() for _ in range(2)]
     site.ready(*hands)
     ids = site.enqueue("traced", 2, seconds=20) + site.enqueue("blocking", 1, seconds=20)
+    site.until("select count(*) = 3 from started")
+    # Expiries pass, as far as the database can tell: at each step nobody is left who did not beat since.
+    for _ in range(6):
+        site.rows("update ostinato_data.worker set beat_at = beat_at - make_interval(secs => expiry_seconds / 2)")
+        site.until(
+            "select bool_and(beat_at > now() - make_interval(secs => expiry_seconds / 2)) from ostinato_data.worker"
+        )
     site.until_idle()
 
     assert site.rows("select job_id, attempt from started order by 1") == [(n, 1) for n in ids]
@@ -215,7 +224,7 @@ def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_block
 @pytest.mark.parametrize("how", ["kill", "segfault"])
 def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str) -> None:
     """At the default of `max_crashes`: two deaths make it suspect, three alone bury it."""
-    crew = site.crew(beat_seconds=0.5, expiry_seconds=2)
+    crew = site.crew(expiry_seconds=3600)  # who dies is unregistered by its warden
     site.ready(*(crew.start() for _ in range(2)))
     (poison,) = site.enqueue("poison", how=how)
     neighbours = site.enqueue("effect", 20, seconds=0.1)
@@ -288,12 +297,14 @@ def test_sigterm_gives_back_what_cannot_end_in_time_without_using_up_anything(si
 
 
 def test_sigterm_lets_jobs_end_that_can(site: Site) -> None:
-    crew = site.crew(drain_seconds=20)
+    crew = site.crew(drain_seconds=300, expiry_seconds=60)
     hand = crew.start()
     site.ready(hand)
-    ids = site.enqueue("effect", 10, seconds=2)
+    ids = site.enqueue("effect_when_told", 10)
     site.until("select sum(cardinality(job_ids)) = 10 from ostinato_data.claim")
     hand.terminate()
+    until(lambda: hand.said("worker_draining"))
+    site.tell()
 
     assert hand.wait() == 0
     site.check(ids, ids)
@@ -301,7 +312,7 @@ def test_sigterm_lets_jobs_end_that_can(site: Site) -> None:
 
 @pytest.mark.proof
 def test_a_handler_that_never_ends_does_not_keep_the_process(site: Site) -> None:
-    crew = site.crew(drain_seconds=0.3)
+    crew = site.crew(drain_seconds=0.3, expiry_seconds=60)
     hand = crew.start()
     site.ready(hand)
     ids = site.enqueue("unstoppable", 2) + site.enqueue("stuck", 2)

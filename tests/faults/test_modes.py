@@ -165,7 +165,7 @@ async def test_a_worker_that_is_declared_dead_starts_over(lab: Lab) -> None:
             await forever()
         return ctx.job.attempt
 
-    async with lab.worker(expiry_seconds=2) as worker:
+    async with lab.worker() as worker:
         first_id = worker.id
         job_id = await work.enqueue(lab.client)
         await started.wait()

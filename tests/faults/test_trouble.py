@@ -65,7 +65,7 @@ def test_no_connection_free_for_long_buries_nothing(site: Site) -> None:
 def test_a_handler_leaves_a_server_that_froze_under_it(site: Site) -> None:
     """The worker reaches the database on other connections, as after a failover."""
     with between(site.urls.worker, site.folder) as proxy:
-        crew = site.crew(proxy.url(site.urls.worker), statement_seconds=1, **ALIVE)
+        crew = site.crew(proxy.url(site.urls.worker), statement_seconds=5, **ALIVE)
         site.ready(crew.start())
         left = ["swallow"] * len(FORMS)
         proxy.decide = lambda text: left.pop() if left and "into effect" in text else None  # type: ignore[assignment,return-value]

@@ -1,14 +1,15 @@
 """A job that its handler holds in a transaction holds up no other; and connections are enough."""
 
 import asyncio
+import time
 from contextlib import AsyncExitStack
 
 import pytest
 
 from ostinato import Context, SyncContext, leases
 from ostinato._core.runtime.worker.slots import Slots
-from tests.runtime.lab import Lab
-from tests.waiting import let_pass, until_async
+from tests.runtime.lab import QUICK, Lab
+from tests.waiting import until_async
 
 
 @pytest.mark.parametrize("how", ["guard", "fence", "transaction", "fenced"])
@@ -64,15 +65,20 @@ async def test_a_kind_that_held_its_job_once_is_claimed_apart(lab: Lab) -> None:
 
 
 async def test_more_transactions_than_connections_wait_for_their_turn(lab: Lab) -> None:
-    """Each takes so long that the last ones wait for longer than a call may take."""
+    """The first ones go on when another has waited for longer than a call may take."""
+    came: list[float] = []
+
+    def waited() -> bool:
+        return len(came) > 4 and time.monotonic() - came[4] > 1.1 * QUICK["call_timeout_seconds"]
 
     @lab.app.job()
     async def slow(ctx: Context) -> None:
+        came.append(time.monotonic())
         async with ctx.transaction():
-            await let_pass(0.3)
+            await until_async(waited)
 
     jobs = [await slow.enqueue(lab.client) for _ in range(40)]
-    async with lab.worker(handler_connections=4, call_timeout_seconds=1.0):
+    async with lab.worker(handler_connections=4):
         for job in jobs:
             await lab.becomes(job, "done")
 

@@ -90,17 +90,26 @@ async def rests(worker: Worker, server_log: ServerLog) -> None:
     await until_async(lambda: not worker._claimer._due)
 
 
+def polled_before_done(statements: list[str]) -> bool:
+    """Whether a poll came between the job and its end, so that two of them found it: by chance, every 1.5 s."""
+    enqueued, done = (statements.index(of(statements, verb)[0]) for verb in ("enqueue_job", "complete_jobs"))
+    return bool(of(statements[enqueued:done], "poll_jobs"))
+
+
 async def test_a_lone_job_costs_at_most_six_statements(lab: Lab, server_log: ServerLog) -> None:
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
 
     worker = Worker([lab.app], lab.engine.database)
     async with running(worker), Client(lab.engine.database) as client:
-        await rests(worker, server_log)
-        before = len(of_jobs(server_log.statements()))
-        await lab.becomes(await work.enqueue(client), "done")
-        await rests(worker, server_log)
-        asked = of_jobs(server_log.statements())[before:]
+        asked = None
+        while asked is None or polled_before_done(asked):
+            await rests(worker, server_log)
+            before = len(server_log.statements())
+            await lab.becomes(await work.enqueue(client), "done")
+            await rests(worker, server_log)
+            asked = server_log.statements()[before:]
+        asked = of_jobs(asked)
 
     assert len(asked) <= 6
     for verb in ("enqueue_job", "ring_doorbell", "claim_jobs", "complete_jobs"):

@@ -20,7 +20,7 @@ from ostinato._core.engine.claims import Job
 from ostinato._core.engine.outbox import NewEvent
 from ostinato._core.runtime.services import janitor
 from ostinato._core.runtime.worker import lanes
-from tests.runtime.lab import Lab, counted
+from tests.runtime.lab import FAST, Lab, counted
 from tests.waiting import until_async
 
 NOW = Retry(delays=(0, 0))
@@ -319,7 +319,7 @@ async def test_those_behind_one_another_are_marked_in_sets(lab: Lab, monkeypatch
         seen.append(event.payload.n)
 
     async with lab.worker(concurrency=1) as worker:
-        worker.lanes._rate = 1e6  # so fast that it claims all of them
+        worker.lanes._rate = FAST
         await paid.emit_many(lab.client, [(Paid(n), "k") for n in range(200)])
         await settled(lab, "lab.note")
 

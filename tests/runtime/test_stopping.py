@@ -47,7 +47,7 @@ async def test_a_handler_that_takes_too_long_is_a_failed_attempt(lab: Lab) -> No
 
 
 async def test_a_timeout_is_tried_again_by_the_policy(lab: Lab) -> None:
-    @lab.app.job(timeout=0.1, retry=Retry(delays=(0,)))
+    @lab.app.job(timeout=1, retry=Retry(delays=(0,)))
     async def slow_once(ctx: Context) -> int:
         if ctx.job.attempt == 1:
             await forever()

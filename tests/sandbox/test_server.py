@@ -10,6 +10,7 @@ from fastapi import APIRouter, Response
 from ostinato._core.base.webhooks import make_secret, signed_headers
 from ostinato.lab.sandbox.hooks import Hooks
 from ostinato.lab.sandbox.running import Running, running
+from tests.waiting import until
 
 SECRET = make_secret(bytes(range(32)))
 OTHER = make_secret(bytes(32))
@@ -91,8 +92,9 @@ def test_a_stall_lasts_until_the_caller_gives_up(http: httpx.Client, sandbox: Ru
     told(http, path="/hooks/*", script="stall")
 
     with pytest.raises(httpx.ReadTimeout):
-        http.post("/hooks/x", content=b"{}", timeout=1.5)
+        http.post("/hooks/x", content=b"{}", timeout=httpx.Timeout(60, read=0.5))
 
+    until(lambda: sandbox.faults.calls)
     (call,) = sandbox.faults.calls
     assert call.status is None
 

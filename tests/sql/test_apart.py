@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.sql.engine import Held, Session, arrays, ids, refused
+from tests.waiting import until
 
 NOTHING: list[int] = []
 
@@ -124,7 +125,7 @@ def test_a_verdict_that_meets_a_split_finds_the_job(db: Session, other: Session)
     with db.transaction():
         split(db, *held)
         verdict = other.later("complete_jobs", **arrays(held))
-        other_waits(db)
+        waits(db, other)
 
     assert verdict.result() == []
     assert [db.state(job.id) for job in held] == ["done"] * 3
@@ -136,14 +137,15 @@ def test_a_fence_that_meets_a_split_finds_the_job(db: Session, other: Session) -
     with db.transaction():
         split(db, *held)
         fenced = other.later("fence_job", job_id=held[0].id, attempt=1, claim_id=held[0].claim_id)
-        other_waits(db)
+        waits(db, other)
 
     fenced.result()
 
 
-def other_waits(db: Session) -> None:
-    while not db.value("select count(*) from pg_locks where not granted"):
-        db.rows("select pg_sleep(0.001)")
+def waits(db: Session, other: Session) -> None:
+    """Wait until another session waits for a lock of ours, and not anybody for something."""
+    pid = other.conn.info.backend_pid
+    until(lambda: db.value("select pg_backend_pid() = any (pg_blocking_pids(%s))", pid))
 
 
 def test_a_suspect_has_a_claim_of_its_own(db: Session) -> None:

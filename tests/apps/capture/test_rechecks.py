@@ -11,8 +11,11 @@ from ostinato.apps.capture.alerts import CHANGED
 from ostinato.apps.capture.device import Kek
 from ostinato.lab.sandbox.running import Running
 from tests.apps.capture.conftest import Api
+from tests.apps.capture.test_audit import signed
+from tests.apps.capture.test_http import PATH, body
 from tests.apps.capture.test_jobs import on_device, put
-from tests.apps.capture.vault import TENANT, USER, Vault, captured, tampered
+from tests.apps.capture.vault import SEED, TENANT, USER, Vault, captured, tampered
+from tests.payloads import EMITTED, checked
 
 CONTENT = b"what was seen"
 MONTH = timedelta(days=30, hours=1)
@@ -155,3 +158,22 @@ async def test_a_user_finds_what_changed(vault: Vault, store: Path, api: Api) ->
     found = (await api.call("GET", "/documents/capture", params={"changed": "true"}, user=USER)).json()
 
     assert [each["changed_reason"] for each in found["items"]] == ["OBJECT_MISSING"]
+
+
+async def test_all_events_of_a_run_are_as_declared(vault: Vault, store: Path, api: Api) -> None:
+    """The intake emits in SQL, where no type checks what it writes."""
+    (store / TENANT / SEED.upload_object_key).parent.mkdir(parents=True, exist_ok=True)
+    (store / TENANT / SEED.upload_object_key).write_bytes(bytes(SEED.size_bytes))
+    assert (await api.call("POST", PATH, json=await body(vault))).status_code == 202
+    late = captured(b"late")
+    await vault.receive(late.fields)
+    await vault.receive(captured(b"never there").fields)
+    await vault.run()
+    put(store, late)
+    assert (await api.call("POST", f"{PATH}/{late.fields.capture_id}/uploaded")).json() == {"woken": 1}
+    place = await sealed(vault, store)
+    place.write_bytes(b"")
+    await recheck(vault)
+    await signed(vault)
+
+    assert checked(APP, await vault.rows(EMITTED)) == {each.type.name for each in APP.events}

@@ -2,9 +2,11 @@
 
 import pytest
 
+from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.views import Created, Opened
 from ostinato.web import Caller
 from tests.apps.enrichment.place import ALL_FINE, Place
+from tests.payloads import checked
 
 
 def no_transaction(_: Caller) -> None:
@@ -31,6 +33,24 @@ async def test_a_known_company_is_asked_for_and_opened_without_a_transaction(
     assert (again.content, again.headers["Idempotency-Replayed"]) == (keyed.content, "true")
     assert (await place.types()).count("Requested") == 3
     assert await place.jobs() == 1
+
+
+async def test_all_events_of_a_run_are_as_declared(place: Place) -> None:
+    """A request for a company that is known emits in SQL, where no type checks what it writes."""
+    request_id = await place.enriched()
+    for siret in (None, "99900000300015"):
+        assert (await place.post(ALL_FINE, siret=siret)).status_code == 201
+    emitted = await place.events()
+    place.sources.order("/registers/*", "500*")
+    async with place.worker():
+        await place.pass_days(31)
+        assert (await place.refresh(request_id)).status_code == 202
+        await place.ended()
+
+    emitted += await place.events()  # the first ones may be past their retention by now
+    assert checked(APP, emitted) == {each.type.name for each in APP.events}
+    outcomes = {payload["enrichment_status"] for name, payload in emitted if name.endswith("Completed")}
+    assert outcomes == {"SUCCESS", "FAILED"}
 
 
 async def test_a_known_company_of_another_tenant_is_answered_and_its_requests_are_not_shown(place: Place) -> None:

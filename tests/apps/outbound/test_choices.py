@@ -1,22 +1,22 @@
 """What an organisation chooses: hours, days of reminders, its senders; and what people decide about a message."""
 
-from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from ostinato.apps.outbound import rules
+from ostinato.apps.outbound import APP, rules
 from ostinato.apps.outbound.coop import rules as coop_rules
-from ostinato.apps.outbound.events import MessageStatus
 from ostinato.apps.outbound.jobs import prune
 from ostinato.apps.outbound.model import Channel
 from ostinato.apps.outbound.providers.smtp import SMTP
 from ostinato.apps.outbound.providers.standin import Inbound
 from tests.apps.outbound.conftest import NOON, World, set_clock
+from tests.payloads import EMITTED, checked
 
 TO = "+33639981234"
 MAIL = "ana@example.test"
+GROUP = {"group_id": "g-1", "status_code": "BUILDING", "transition_id": "t-1"}
 
 
 async def sender_of(world: World, channel: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - as the API takes it
@@ -348,8 +348,8 @@ async def test_what_waits_can_be_cancelled_and_what_went_cannot(world: World) ->
     assert (shown["cancelReason"], len(world.providers.sent)) == ("ASKED_FOR", 1)
 
 
-async def test_every_event_of_a_status_has_the_fields_that_are_declared(world: World) -> None:
-    """One function of SQL writes them all: for sets that go out, and for one that is cancelled, with its reason."""
+async def test_all_events_of_a_run_are_as_declared(world: World) -> None:
+    """One function of SQL writes those of a status, for sets that go out and for one that is cancelled."""
     await world.consent(TO)
     gone = await world.message(TO)
     waiting = await world.message(TO, sendAt=(NOON + timedelta(hours=1)).isoformat())
@@ -359,9 +359,14 @@ async def test_every_event_of_a_status_has_the_fields_that_are_declared(world: W
     found = await world.rows(
         "select payload, ordering_key from ostinato_data.event where type = 'outbound.message_status' order by id"
     )
+    await world.settled()
+    await world.providers.make(world.providers.inbound(Inbound(from_=TO, text="STOP", id="w")))
+    status = {"type": "EVT_COOP_STATUS_CHANGED", "payload": {"entity_type": "COOP_GROUP", "entity_id": "g-1"} | GROUP}
+    await world.call("POST", "/coop/events", status=202, json=status)
+    await world.work()
 
-    declared = {each.name for each in fields(MessageStatus)}
-    assert [set(payload) for payload, _ in found] == [declared] * len(found)
+    types = {"outbound.message_status", "outbound.message_received", "EVT_COOP_STATUS_CHANGED"}
+    assert checked(APP, await world.rows(EMITTED)) == types
     emitted = [(key, payload["status"], payload["reason"]) for payload, key in found]
     assert (f"outbound:{gone['id']}", "SENT", None) in emitted
     assert emitted[-1] == (f"outbound:{waiting['id']}", "CANCELLED", "ASKED_FOR")

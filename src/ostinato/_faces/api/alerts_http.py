@@ -58,7 +58,7 @@ class AlertView(View):
 
     parameters: Json
     open: list[FiringView]
-    """What is bad now, pending ones included."""
+    """These are bad now, pending ones included."""
 
 
 class Alerts(View):

@@ -285,7 +285,7 @@ class Uses:
 
     @property
     def waiting(self) -> int:
-        """How many keys are to be written."""
+        """Return how many keys are to be written."""
         return len(self._waiting)
 
     def note(self, key_id: int) -> None:

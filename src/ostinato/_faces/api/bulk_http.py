@@ -37,7 +37,7 @@ router = Router(prefix=PREFIX, tags=["jobs"])
 
 
 class Which(Checked):
-    """Which jobs: those that match every given field."""
+    """Jobs that match every given field are meant."""
 
     kind: Text | None = Field(default=None, examples=[KIND])
     queue: Text | None = Field(default=None, examples=[None])
@@ -71,12 +71,12 @@ class BulkRequest(Checked):
     preview: bool = True
     """Only count them; send false to start."""
     reason: Because | None = Field(default=None, examples=["the order was withdrawn"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 @shows(Preview, matching=12, samples=[JOB])
 class BulkAnswer(View):
-    """What matches, and the bulk action if one was started."""
+    """The count says how many match; the bulk action is there if one was started."""
 
     bulk_id: int | None = Field(examples=[JOB])
     """The id of the bulk action and of its job; null for a preview."""

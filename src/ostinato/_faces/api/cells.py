@@ -44,7 +44,7 @@ SIGN_IN = "/console/sign-in"
 READY = "/health/ready"
 PLACE_CONNECTIONS = 2
 PLACE_SECONDS = 2.0
-"""How long a request may still go to the cell that its tenant has left."""
+"""A request may go for so long to the cell that its tenant has left."""
 LARGEST_FORM = 65_536
 MOST_FIELDS = 500
 

@@ -21,7 +21,7 @@ from ostinato._core.base.metrics import API_METRICS, REPLICA_LAG, Metric, Record
 log = get_logger("metrics")
 
 COUNTED = tuple(metric for metric in API_METRICS if metric is not REPLICA_LAG)
-"""What a process counts by itself; the rest of the page is the same in all."""
+"""Each process counts these by itself; the rest of the page is the same in all."""
 BY_PROCESS: dict[Metric, Metric] = {metric: replace(metric, labels=(*metric.labels, "process")) for metric in COUNTED}
 ANSWER_SECONDS = 1.0
 

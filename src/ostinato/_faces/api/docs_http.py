@@ -60,7 +60,7 @@ TAGS = {
     "installation": "What concerns all tenants: queues, workers, subscriptions, figures.",
     "operations": "Whether the server lives, and is ready.",
 }
-"""What each tag of the engine's routes is about."""
+"""Each tag of the engine's routes has a line on what it is about."""
 
 router = Router(include_in_schema=False)
 

@@ -25,12 +25,12 @@ class ErasureRequest(Checked):
     keep_live: bool = False
     """Leave jobs alone that wait or run."""
     reason: Because | None = Field(default=None, examples=["request 4711"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 @shows(Certificate, by="ann", erased={"job": 3, "event": 1}, cancelled=1, running=0, waiting=0)
 class CertificateView(View):
-    """What was erased where; no word of the person is in it."""
+    """A certificate says what was erased where; no word of the person is in it."""
 
 
 @router.post("/erasures", needs=ENGINE_ERASE)

@@ -14,9 +14,9 @@ class EventItem(View):
     """One event in a list."""
 
     occurred_at: datetime
-    """When it happened."""
+    """The event happened at this time."""
     emitted_at: datetime
-    """When it was emitted."""
+    """The event was emitted at this time."""
 
 
 class EventPage(Page[EventItem]):
@@ -43,4 +43,4 @@ class Trail(View):
     correlation_id: str = Field(examples=["request-42"])
     items: list[TrailItem]
     complete: bool
-    """Whether this is all; if not, use a larger `limit`."""
+    """True says that this is all; if not, use a larger `limit`."""

@@ -30,7 +30,7 @@ ENDED = frozenset({"done", "dead", "cancelled"})
 Followed = tuple[str, int]
 """A tenant and one of its jobs."""
 Still = Callable[[], Awaitable[bool]]
-"""Whether the caller of a stream may still read it."""
+"""It answers whether the caller of a stream may still read it."""
 
 
 async def always() -> bool:
@@ -39,7 +39,7 @@ async def always() -> bool:
 
 
 class Followers:
-    """What the streams of one process follow."""
+    """The followers hold what the streams of one process follow."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

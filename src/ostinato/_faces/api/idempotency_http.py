@@ -24,7 +24,7 @@ class IdempotencyKey(View):
 
 
 class Place(View):
-    """Where the next page begins."""
+    """The next page begins at this place."""
 
     scope: str = Field(examples=["payments"])
     """Its `after_scope`."""

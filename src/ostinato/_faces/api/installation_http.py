@@ -61,7 +61,7 @@ class LimitsRequest(Checked):
     key_concurrency: int | None = Field(default=None, ge=1, le=LARGEST, examples=[None])
     key_rate: RateView | None = None
     reason: Because | None = Field(default=None, examples=["the provider asked for it"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 @shows(Subscription, name="billing.mirror", kind="billing.mirror", types=["order.paid"])
@@ -87,7 +87,7 @@ class BuriedPage(Page[BuriedView]):
 
 
 class PositionsRequest(ReasonRequest):
-    """Which events that were given up."""
+    """The positions name events that were given up."""
 
     positions: list[Annotated[int, Field(ge=1, le=BIGGEST)]] | None = Field(default=None, max_length=1_000)
     """Null means all, oldest first, a thousand at the most."""
@@ -106,20 +106,20 @@ class ReplayRequest(ReasonRequest):
 
 
 class DiscardRequest(ReasonRequest):
-    """Which events are given up for good."""
+    """The events at these positions are given up for good."""
 
     positions: list[Annotated[int, Field(ge=1, le=BIGGEST)]] = Field(min_length=1, max_length=1_000)
     """As the list of buried events has them."""
 
 
 class Discarded(View):
-    """How many events were given up for good."""
+    """The count says how many events were given up for good."""
 
     count: int
 
 
 class RehearseRequest(ReasonRequest):
-    """Whether the events of an alert are emitted as a test."""
+    """The caller says whether the events of an alert are emitted as a test."""
 
     send: bool = False
     """Also emit both events, marked as a test; else it is only measured."""
@@ -129,13 +129,13 @@ class RehearseRequest(ReasonRequest):
 
 @shows(Reading, label="mail", value=3.0, bad=True, message="queue mail has 3 dead letters")
 class ReadingView(View):
-    """What an alert measures now for one label."""
+    """An alert measures this now for one label."""
 
     value: Number
 
 
 class Rehearsed(View):
-    """What an alert measures now, and the events that its test emitted."""
+    """An alert measures this now, and its test emitted these events."""
 
     readings: list[ReadingView]
     event_ids: list[int]
@@ -143,17 +143,17 @@ class Rehearsed(View):
 
 
 class Recomputed(View):
-    """How many schedules have another next slot now."""
+    """The count says how many schedules have another next slot now."""
 
     count: int
 
 
 class Counted(View):
-    """How many were met."""
+    """The count says how many were met."""
 
     count: int
     preview: bool
-    """Whether they were only counted."""
+    """True says that they were only counted."""
 
 
 class SampleView(View):
@@ -220,11 +220,11 @@ class RekindRequest(ReasonRequest):
 
 
 class Renamed(View):
-    """How many jobs were renamed."""
+    """The count says how many jobs were renamed."""
 
     count: int
     more: bool
-    """Whether some may be left: send it again."""
+    """True says that some may be left: send it again."""
 
 
 @router.post("/kinds/{name}/rename", needs=INSTALLATION, raises=(NotFound, InvalidInput))

@@ -25,7 +25,7 @@ class MoveRequest(Checked):
     run_at: Instant = Field(examples=["2026-03-02T08:30:00Z"])
     """A time that has passed means now."""
     reason: Because | None = Field(default=None, examples=["the mail server is away until then"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class RestartRequest(Checked):
@@ -34,15 +34,15 @@ class RestartRequest(Checked):
     from_step: Text | None = Field(default=None, examples=["charge"])
     """The name or number of a step; it and all after it are forgotten. Null means from the start."""
     reason: Because | None = Field(default=None, examples=["the price was wrong"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class SignalRequest(Checked):
-    """What the event that a job waits for would bring."""
+    """The payload is what the event that a job waits for would bring."""
 
     payload: Any = Field(default=None, examples=[{"euros": 900}])
     reason: Because | None = Field(default=None, examples=["confirmed by telephone"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class Signalled(View):

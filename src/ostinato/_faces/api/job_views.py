@@ -57,7 +57,7 @@ class JobView(View):
     events: list[EventItem]
     """The last 50 events with its correlation id, newest first."""
     trail: list[TrailItem]
-    """What happened for its correlation id, first to last, 200 lines at the most."""
+    """The trail tells what happened for its correlation id, first to last, in 200 lines at the most."""
 
 
 def view_of(
@@ -100,7 +100,7 @@ class ReasonView(View):
 
 
 class Why(View):
-    """Why a job is not running, the most important first."""
+    """These reasons keep a job from running, the most important first."""
 
     job_id: int = Field(examples=[JOB])
     reasons: list[ReasonView]
@@ -188,14 +188,14 @@ class Retried(View):
 
 
 class RetryRequest(Checked):
-    """Why a job is to run again."""
+    """The caller says why a job is to run again."""
 
     reason: Because | None = Field(default=None, examples=["the mail server is back"])
     """Kept in the audit."""
 
 
 class ReasonRequest(Checked):
-    """Why something is done."""
+    """The caller says why something is done."""
 
     reason: Because | None = Field(default=None, examples=["maintenance"])
     """For the audit."""
@@ -207,7 +207,7 @@ def reason_of(body: ReasonRequest | None) -> str | None:
 
 
 class CancelRequest(Checked):
-    """Why a job is to be cancelled."""
+    """The caller says why a job is to be cancelled."""
 
     reason: Text = Field(default="cancelled by an operator", examples=["the order was withdrawn"])
     """Kept with the job."""
@@ -224,7 +224,7 @@ class Cancelled(View):
 
 
 class RedriveRequest(Checked):
-    """Which dead letters to retry: those that match every given field."""
+    """Dead letters that match every given field are retried."""
 
     kind: Text | None = Field(default=None, examples=[KIND])
     queue: Text | None = Field(default=None, examples=[None])
@@ -235,7 +235,7 @@ class RedriveRequest(Checked):
     preview: bool = True
     """Only count them; send false to retry them."""
     reason: Because | None = Field(default=None, examples=["the mail server is back"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 @shows(Redrive, matching=12)
@@ -243,4 +243,4 @@ class RedriveAnswer(View):
     """The result of a redrive."""
 
     preview: bool
-    """Whether it only counted."""
+    """True says that it only counted."""

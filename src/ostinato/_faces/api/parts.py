@@ -26,11 +26,11 @@ class Parts:
     apps: Sequence[App] = ()
     recorder: Recorder = field(default_factory=Recorder)
     watches: bool = False
-    """Whether this process evaluates alerts, as workers do."""
+    """True lets this process evaluate alerts, as workers do."""
     cells: CellMap | None = None
     """The cells that there are, if there are several."""
     cell: str = ""
-    """Which of them this is."""
+    """This process is of the cell with this name."""
     client: Client = field(init=False)
     followers: Followers = field(init=False)
 

@@ -16,12 +16,12 @@ router = Router(prefix=PREFIX, tags=["webhooks"])
 
 
 class PortalRequest(Checked):
-    """How long a link works, and for whom."""
+    """The caller says how long a link works, and for whom."""
 
     seconds: int = Field(default=3_600, ge=60, le=86_400, examples=[3600])
     """It works once within this time; what it opens ends after an hour without use."""
     reason: Because | None = Field(default=None, examples=["asked for by their support"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class PortalLink(View):
@@ -33,7 +33,7 @@ class PortalLink(View):
 
 
 class PortalsClosed(View):
-    """What was ended."""
+    """The count says how many links were ended."""
 
     closed: int = Field(examples=[1])
 

@@ -41,7 +41,7 @@ class Bounded(OrderedDict[K, V]):
 
 
 class Grant(NamedTuple):
-    """Whether a request may be made, and the state of the bucket after it."""
+    """A grant says whether a request may be made, and the state of the bucket after it."""
 
     allowed: bool
     remaining: int

@@ -45,7 +45,7 @@ Secret = Annotated[str, Field(min_length=1, max_length=200)]
 
 @shows(LeaseLine, without=["tenant"], name="books", holder="host-1", token=7)
 class LeaseView(View):
-    """Who holds what, with which token."""
+    """A holder has a lease, with a token."""
 
 
 class Leases(View):
@@ -78,19 +78,19 @@ class KeyRequest(Checked):
     subject: Text = Field(examples=["billing"])
     roles: list[Text] = Field(min_length=1, max_length=20, examples=[["ops"]])
     name: Text | None = Field(default=None, examples=[None])
-    """What it is for."""
+    """The key is for this."""
     expires_in: float | None = Field(default=None, gt=0, le=10 * YEAR, examples=[None])
     """Seconds; null means that it does not expire."""
     reason: Because | None = Field(default=None, examples=["for the new server"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class RotateRequest(Checked):
-    """How long the old key is valid beside the new one."""
+    """The caller says how long the old key is valid beside the new one."""
 
     overlap_seconds: float = Field(default=86_400.0, ge=0, le=YEAR)
     reason: Because | None = Field(default=None, examples=["yearly"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class NewKey(View):
@@ -119,21 +119,21 @@ class EndpointRequest(Checked):
     event_types: list[Text] = Field(default_factory=lambda: ["*"], min_length=1, max_length=100)
     description: str = Field(default="", max_length=1_000)
     ordered: bool = True
-    """Whether events of a key are sent one after the other."""
+    """True sends the events of a key one after the other."""
     headers: Headers = Field(default_factory=dict, max_length=50, examples=[{"Authorization": "Bearer …"}])
     """Sent with each message; their values are shown nowhere."""
     timeout_seconds: float = Field(default=5.0, gt=0, le=YEAR)
-    """How long an answer may take."""
+    """An answer may take so long."""
     disable_after_seconds: float = Field(default=5 * 86_400.0, gt=0, le=YEAR)
     """An endpoint that has refused everything for so long is disabled."""
     secret: Secret | None = Field(default=None, examples=[None])
     """A secret of your own (`whsec_…`), to sign with; null makes one."""
     reason: Because | None = Field(default=None, examples=["a new partner"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class EndpointChange(Checked):
-    """What is to change; null leaves it."""
+    """Each field that is given changes; null leaves it."""
 
     url: str | None = Field(default=None, min_length=1, max_length=2_000, examples=[None])
     event_types: list[Text] | None = Field(default=None, min_length=1, max_length=100)
@@ -143,7 +143,7 @@ class EndpointChange(Checked):
     timeout_seconds: float | None = Field(default=None, gt=0, le=YEAR, examples=[None])
     disable_after_seconds: float | None = Field(default=None, gt=0, le=YEAR, examples=[None])
     reason: Because | None = Field(default=None, examples=["they have moved"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class SecretRequest(ReasonRequest):
@@ -161,7 +161,7 @@ class NewSecret(View):
 
 
 class Count(View):
-    """How many were met."""
+    """The count says how many were met."""
 
     count: int
 

@@ -32,15 +32,15 @@ Zone = Annotated[str, Field(min_length=1, max_length=64, examples=["Europe/Paris
 
 
 class Rule(Checked):
-    """When a schedule fires."""
+    """A rule says when a schedule fires."""
 
     cron: Cron
     """Minute, hour, day of the month, month and day of the week."""
     zone: Zone = "UTC"
     gap: Gap | None = Field(default=None, examples=["shift"])
-    """What a slot does whose local time does not exist."""
+    """A slot whose local time does not exist does this."""
     overlap: Overlap | None = Field(default=None, examples=["first"])
-    """Which instant a slot fires at whose local time comes twice."""
+    """A slot whose local time comes twice fires at this instant."""
 
 
 class PreviewRequest(Rule):
@@ -69,13 +69,13 @@ class ScheduleRequest(Rule):
     key: Text | None = Field(default=None, examples=[None])
     """The entity that it belongs to."""
     catch_up: CatchUp = "last"
-    """Which of the slots fire that were missed in an outage."""
+    """Of the slots that were missed in an outage these fire."""
     grace_seconds: float = Field(default=60.0, ge=0, le=YEAR)
     jitter_seconds: float = Field(default=0.0, ge=0, le=YEAR)
     starts_at: Instant | None = Field(default=None, examples=[None])
     ends_at: Instant | None = Field(default=None, examples=[None])
     reason: Because | None = Field(default=None, examples=["as agreed with the team"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class CatchUpRequest(Checked):
@@ -89,7 +89,7 @@ class CatchUpRequest(Checked):
     preview: bool = True
     """Only list them; send false to fire them."""
     reason: Because | None = Field(default=None, examples=["the outage of the night"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class Slots(View):
@@ -110,7 +110,7 @@ class CaughtUpSlots(View):
 
     items: list[CaughtUpView]
     preview: bool
-    """Whether they were only listed."""
+    """True says that they were only listed."""
 
 
 @router.post("/schedules/preview", needs=ENGINE_READ)

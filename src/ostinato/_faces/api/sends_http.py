@@ -46,7 +46,7 @@ class SendPage(Page[SendView]):
 
 
 class RedeliverRequest(ReasonRequest):
-    """Which deliveries are sent again: those that match every given field. Without any: all that are dead."""
+    """Deliveries that match every given field are sent again. Without any: all that are dead."""
 
     deliveries: list[DeliveryId] | None = Field(default=None, min_length=1, max_length=MOST_NAMED, examples=[None])
     """Only these."""
@@ -63,19 +63,19 @@ class RedeliverRequest(ReasonRequest):
 
 
 class Redelivered(View):
-    """What was sent again, or would be."""
+    """These were sent again, or would be."""
 
     count: int
-    """How many are sent again."""
+    """This many are sent again."""
     matching: int
-    """How many match, also beyond `most`."""
+    """This many match, also beyond `most`."""
     preview: bool
-    """Whether they were only counted."""
+    """True says that they were only counted."""
 
 
 @shows(Met, outcome="delivered", status=204, milliseconds=42)
 class MetView(View):
-    """What became of a test message."""
+    """A test message was sent, and met this."""
 
 
 @router.post("/webhooks/{name}/test", needs=ENGINE_WRITE, raises=(NotFound,))

@@ -30,7 +30,7 @@ Until = Annotated[Since, Query(description="Steps that began before this time; n
 
 @shows(Step, first=12, done=11, failed=1, dead=0, run_seconds=3.5, p50=0.01, p95=0.05, p99=0.1)
 class SeriesStep(View):
-    """What happened in one step of time."""
+    """A step of time counts what happened in it."""
 
 
 class SeriesSteps(View):

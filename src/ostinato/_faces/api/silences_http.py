@@ -24,21 +24,21 @@ Label = Annotated[str | None, Field(max_length=100, examples=["mail"])]
 
 
 class AlertLabel(Checked):
-    """Which part of an alert is meant."""
+    """The label says which part of an alert is meant."""
 
     label: Label = None
     """One label; null means all of them."""
 
 
 class AcknowledgeRequest(AlertLabel):
-    """What somebody has seen."""
+    """Somebody has seen what fires."""
 
     reason: Because | None = Field(default=None, examples=["I look into it"])
-    """Why, for the audit."""
+    """The audit tells why."""
 
 
 class SilenceRequest(AlertLabel):
-    """How long nothing is sent, and why."""
+    """Nothing is sent until a moment, for a reason."""
 
     until: Instant = Field(examples=["2026-03-02T18:00:00Z"])
     """Within the next 90 days."""
@@ -46,14 +46,14 @@ class SilenceRequest(AlertLabel):
 
 
 class Acknowledged(View):
-    """What was acknowledged."""
+    """Labels that fire were acknowledged."""
 
     acknowledged: int = Field(examples=[1])
-    """How many labels fire that nobody had acknowledged."""
+    """This many labels fire that nobody had acknowledged."""
 
 
 class Silenced(View):
-    """Whether an alert is silent."""
+    """An alert is silent, or is not any more."""
 
     silenced_until: datetime | None
     """Null means that its events are sent."""

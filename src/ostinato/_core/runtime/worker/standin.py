@@ -110,7 +110,7 @@ class StandIn:
 
     def complain(self, error: Exception) -> None:
         """Log what went wrong here."""
-        log.warning("warden_failed", worker=self._card["name"], error=str(error).strip())
+        log.warning("warden_failed", worker=self._card["name"], error=str(error).strip() or repr(error))
 
     def close(self) -> None:
         """Close the connection."""

@@ -63,6 +63,7 @@ class Ward:
         self._stand_in: StandIn | None = None
         self._next_beat = self._next_poll = 0.0
         self._cancels: dict[int, float] = {}
+        self._told: object = None
         self._ended: object = None
 
     @property
@@ -95,13 +96,23 @@ class Ward:
             return None
         return ending(blocks, self.view.card, now, asked=asked, cancels=self._cancels)
 
+    def tell(self, ended: Ending, stack: Stack, *, owned: bool) -> None:
+        """Log its end, once, also if what it holds can be given back at a later look only."""
+        if self._told != self.view.worker_id:
+            self._told = self.view.worker_id
+            self.stand_in().tell(ended, stack, owned=owned)
+
     def give_up(self, ended: Ending | None) -> None:
-        """Give its jobs back; the one that is to blame ends as its policy says."""
+        """Give its jobs back, if the database answers; the one that is to blame ends as its policy says."""
         worker_id = self.view.worker_id
         if worker_id is None:
             return
-        self._ended = worker_id
-        self.stand_in().give_up(worker_id, ended)
+        try:
+            self.stand_in().give_up(worker_id, ended)
+        except Exception as error:  # noqa: BLE001 - it is buried, or expires; at the next look if the process stays
+            self.stand_in().complain(error)
+        else:
+            self._ended = worker_id
 
     def bury(self) -> None:
         """Unregister a worker whose process died without doing so."""
@@ -135,8 +146,13 @@ class Ward:
 
     def _learn_cancels(self, now: float) -> None:
         if now >= self._next_poll and (worker_id := self.view.worker_id) is not None:
-            self._next_poll = now + POLL_SECONDS
-            for job_id in self.stand_in().cancels(worker_id):
+            try:
+                asked = self.stand_in().cancels(worker_id)
+            except Exception as error:  # noqa: BLE001 - a database that is away does not make time stop
+                self.stand_in().complain(error)
+                asked = []
+            self._next_poll = time.monotonic() + POLL_SECONDS
+            for job_id in asked:
                 self._cancels.setdefault(job_id, now)
 
     def close(self) -> None:
@@ -255,10 +271,9 @@ class Warden:
         if ended.at_once and owned:
             os.kill(self._terms["parent"], signal.SIGKILL)
             return
-        ward.stand_in().tell(ended, self._stack, owned=owned)
+        ward.tell(ended, self._stack, owned=owned)
         for each in self._wards.values() if owned else (ward,):
-            with contextlib.suppress(Exception):  # what cannot be given back expires
-                each.give_up(ended if each is ward else None)
+            each.give_up(ended if each is ward else None)
         if owned:
             for each in self._wards.values():
                 each.view.mark_ended()
