@@ -183,23 +183,29 @@ def decide(
 def restore_reports(tick: Tick) -> None:
     """Write the report and the status of held files where a crash left none."""
     tick.memory.reports_complete = False
+    problems = len(tick.summary["problems"])
     for place in _places(tick.folders):
-        files = held_files(place)
-        if not files:
-            if not (place / "decision.json").exists():
-                unlink(place / "status.json")
-                unlink(tick.folders.reports / f"{place.name}.json")
-                remove_if_empty(place)
-            continue
-        report = tick.folders.reports / f"{place.name}.json"
-        if report.exists() and (place / "status.json").exists():
-            continue
-        for path in files:
-            came = {"fileName": path.name.partition("__")[2], "path": str(path), "sizeBytes": path.stat().st_size}
-            existing = tick.jobs.get(place.name, {})
-            _report(tick.folders, place.name, came, existing, tick.profile or {})
-        atomic_write_json(place / "status.json", PENDING)
-    tick.memory.reports_complete = True
+        with tick.guarded("report_not_restored", job_key=place.name):
+            _restore_report(tick, place)
+    tick.memory.reports_complete = len(tick.summary["problems"]) == problems
+
+
+def _restore_report(tick: Tick, place: Path) -> None:
+    files = held_files(place)
+    report = tick.folders.reports / f"{place.name}.json"
+    if not files:
+        if not (place / "decision.json").exists():
+            unlink(place / "status.json")
+            unlink(report)
+            remove_if_empty(place)
+        return
+    if report.exists() and (place / "status.json").exists():
+        return
+    for path in files:
+        came = {"fileName": path.name.partition("__")[2], "path": str(path), "sizeBytes": path.stat().st_size}
+        existing = tick.jobs.get(place.name, {})
+        _report(tick.folders, place.name, came, existing, tick.profile or {})
+    atomic_write_json(place / "status.json", PENDING)
 
 
 def remove_if_empty(place: Path) -> None:
