@@ -440,6 +440,19 @@ def test_a_process_begins_no_name_space_in_which_it_has_all_rights(rogue: Desk, 
     assert said in ended["error"]["message"]
 
 
+@no_seccomp
+def test_a_process_changes_the_limits_and_the_turns_of_no_other(rogue: Desk) -> None:
+    """Its user is that of all others where the service is not root, and they could be starved or ended."""
+    ended = rogue.done(b"limits")
+
+    told = json.loads((rogue.work / ended["jobKey"] / "told").read_text())
+    of_user = {"setpriority", "ioprio_set"}
+    refused = {name: "EPERM" * (2 if name in of_user else 1) for name in told}
+    assert {name: of_others for name, (of_others, _) in told.items()} == refused
+    assert {name: own for name, (_, own) in told.items()} == dict.fromkeys(told, "ok")
+    assert ended["state"] == "DONE"
+
+
 def test_a_process_gains_no_right_and_is_a_user_of_its_own(rogue: Desk) -> None:
     ended = rogue.done(b"who")
 
