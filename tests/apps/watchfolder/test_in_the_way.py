@@ -159,6 +159,32 @@ async def test_a_decision_that_cannot_be_written_is_told_and_keeps_no_other_wait
     assert said.startswith(f"decision_not_written: {KEY}: IsADirectoryError")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("reports", '{"existing": [1], "detectedAt": 7}'),
+        ("reports", '{"existing": {"state": {}, "fileName": "\\ud800\\u0000"}}'),
+        ("status.json", '{"state": {}, "message": {"a": "\\ud800"}}'),
+        ("decision.json", '{"action": "DISCARD", "decidedAt": 7}'),
+    ],
+)
+async def test_files_that_say_nonsense_of_a_duplicate_end_no_watcher(office: Office, name: str, text: str) -> None:
+    """They are written by people, too; the job that watches ended, and began anew to end again."""
+    watcher, folders, _ = await watched(office)
+    place = folders.hold / KEY
+    place.mkdir()
+    (place / HELD).write_bytes(b"again")
+    await look(watcher)
+    path = f"{PATH}/courrier/duplicates/{KEY}/decision"
+    assert (await office.api.call("POST", path, json={"action": "DISCARD"})).status_code == 202
+    (place / "status.json").write_text('{"state": "DECISION_FAILED"}')
+
+    (folders.reports / f"{KEY}.json" if name == "reports" else place / name).write_text(text)
+    await look(watcher)
+
+    assert len((await office.get("courrier/duplicates"))["duplicates"]) == 1
+
+
 @pytest.mark.parametrize("sort", ["folder", "link", "fifo"])
 def test_what_lies_in_the_place_of_a_log_keeps_no_service_from_starting(tmp_path: Path, sort: str) -> None:
     log, victim = tmp_path / "log", tmp_path / "victim"

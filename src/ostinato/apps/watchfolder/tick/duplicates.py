@@ -98,7 +98,9 @@ def held(folders: Folders) -> list[Held]:
         report = _document_at(folders.reports / f"{place.name}.json")
         status = _document_at(place / "status.json")
         decision = _document_at(place / "decision.json")
-        existing = report.get("existing") or {}
+        existing = report.get("existing")
+        existing = existing if isinstance(existing, dict) else {}
+        decided_at = decision.get("decidedAt")
         found.append(
             Held(
                 place.name,
@@ -109,7 +111,7 @@ def held(folders: Folders) -> list[Held]:
                 existing.get("state"),
                 existing.get("fileName"),
                 (place / "decision.json").exists(),
-                decision.get("decidedAt"),
+                decided_at if isinstance(decided_at, str) else None,  # by a person, it may say anything
                 _fault(place),
             )
         )
