@@ -1,5 +1,6 @@
 """What every request meets first: ids, limits, bad bytes, errors as problems, the log line."""
 
+import asyncio
 import json
 import socket
 import struct
@@ -245,7 +246,7 @@ async def test_answers_are_not_sniffed_or_stored(api: Api) -> None:
 async def test_a_caller_that_leaves_a_real_socket_in_the_middle_of_a_body_is_no_500(api: Api, how: str) -> None:
     """5 of 5 were an error line with a traceback and a 500, before any key was looked at."""
     parts = Parts(api.parts.database, api.parts.settings, apps=api.parts.apps)
-    head = "POST /shop/orders HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
+    head = "POST /shop/orders HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nexpect: 100-continue\r\n"
     head += f"authorization: Bearer {await api.key()}\r\n"
 
     def counted() -> dict[str, float]:
@@ -255,6 +256,8 @@ async def test_a_caller_that_leaves_a_real_socket_in_the_middle_of_a_body_is_no_
         for _ in range(5):
             caller = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
             caller.sendall(f'{head}content-length: 100\r\n\r\n{{"item"'.encode())
+            said = await asyncio.to_thread(caller.recv, 65_536)
+            assert said.startswith(b"HTTP/1.1 100 ")  # the body is being read: a reset takes nothing back
             if how == "reset":
                 caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             caller.close()

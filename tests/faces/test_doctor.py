@@ -146,6 +146,15 @@ def test_an_api_that_logs_in_as_a_worker_is_warned_of(shell: Shell) -> None:
 
 
 @pytest.mark.usefixtures("_durable")
+@pytest.mark.parametrize("name", ["OSTINATO_READ_URL", "OSTINATO_BACKUP_URL"])
+def test_a_copy_that_is_reached_without_tls_is_warned_of(shell: Shell, name: str) -> None:
+    found = findings(Shell(shell.env | {name: "postgresql://ada@db.example.com/app?sslmode=prefer"}))
+
+    assert found["encryption"]["level"] == "warn"
+    assert found["encryption"]["message"].startswith(f"{name} does not require TLS to db.example.com")
+
+
+@pytest.mark.usefixtures("_durable")
 def test_a_broker_that_does_not_answer_is_a_failure_without_its_password(shell: Shell) -> None:
     configured = Shell(shell.env | {"OSTINATO_NATS_URL": "nats://jane:hunter2@127.0.0.1:1"})
 

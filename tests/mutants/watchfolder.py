@@ -1083,7 +1083,7 @@ MUTANTS = [
         rule="W16.",
         breaks="what is there already is copied again",
         file=f"{TICK}/decisions.py",
-        old="            if sha256_file(target) == wanted:\n                return\n",
+        old="            if target.is_file() and sha256_file(target) == wanted:\n                return\n",
         new="",
         tests=("test_tick.py::test_use_existing_copies_nothing_where_it_is_already",),
     ),

@@ -274,6 +274,20 @@ def test_what_a_handler_or_the_engine_does_is_no_operators_action(db: Session) -
     assert entries(db) == []
 
 
+@pytest.mark.parametrize("name", ["ostinato/worker", "ostinato/handler", "ostinato/warden"])
+def test_a_login_that_is_no_worker_is_recorded_whatever_it_calls_itself(
+    db: Session, sessions: Sessions, name: str
+) -> None:
+    """The name of a program is chosen by whoever connects."""
+    job = db.enqueue(tenant_id="acme")
+    acme = sessions.tenant("acme")
+    acme.rows("select set_config('application_name', %s, false)", name)
+
+    acme.call("cancel_job", job_id=job)
+
+    assert [(row["verb"], row["login"]) for row in entries(db)] == [("cancel", "ostinato_tenant")]
+
+
 def test_a_cancel_that_polls_fulfil_later_is_recorded_once(db: Session) -> None:
     db.enqueue()
     held = db.claim_one(db.worker())

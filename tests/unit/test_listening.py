@@ -37,9 +37,9 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - a
 
 
 @contextmanager
-def serving(limits: HalfOpen, tls: tuple[Path, Path] | None = None) -> Iterator[socket.socket]:
+def serving(limits: HalfOpen, tls: tuple[Path, Path] | None = None, app: Any = echo) -> Iterator[socket.socket]:  # noqa: ANN401 - an ASGI application
     """The socket of a running server."""
-    config = config_of(echo, 1.0, tls=tls, limits=limits)  # type: ignore[arg-type]
+    config = config_of(app, 1.0, tls=tls, limits=limits)
     server = uvicorn.Server(config)
     with listen("127.0.0.1", 0) as sock:
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([sock])))
@@ -83,6 +83,59 @@ def test_a_head_without_an_end_is_refused_by_its_size() -> None:
         except (BrokenPipeError, ConnectionResetError):
             return
         pytest.fail("it took all of it")
+
+
+CHUNKED = HEAD + b"transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+
+
+@pytest.mark.parametrize("trailers", [b"x-long: " + b"a" * 2_000, b"x-a: b\r\n" * 300 + b"x-a: b"], ids=["one", "many"])
+def test_what_follows_a_body_is_refused_by_its_size(trailers: bytes) -> None:
+    """Neither the limit of a head nor that of a body counted it."""
+    limits = HalfOpen(head_bytes=1_000, body_seconds=3600.0)
+    with serving(limits) as sock, socket.create_connection(sock.getsockname()) as caller:
+        caller.sendall(CHUNKED + trailers + b"\r\n\r\n")
+
+        assert everything(caller).startswith(b"HTTP/1.1 431")
+
+
+def test_what_follows_a_body_without_an_end_is_refused_by_its_size() -> None:
+    limits = HalfOpen(head_seconds=3600.0, body_seconds=3600.0)
+    with serving(limits) as sock, socket.create_connection(sock.getsockname()) as caller:
+        caller.sendall(CHUNKED + b"x-long: ")
+        try:
+            for _ in range(1_000):
+                caller.sendall(b"a" * 69_000)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+        pytest.fail("it took all of it")
+
+
+async def names(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - as ASGI has it
+    """An application that answers which headers there are, once the body is read."""
+    while (await receive()).get("more_body", False):
+        pass
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b",".join(name for name, _ in scope["headers"])})
+
+
+def test_what_follows_a_body_adds_no_header_to_those_that_were_believed() -> None:
+    """A small one is let through, as RFC 9110 wants it, and nobody sees it."""
+    limits = HalfOpen(head_bytes=1_000)
+    with serving(limits, app=names) as sock, socket.create_connection(sock.getsockname()) as caller:
+        caller.sendall(CHUNKED.replace(b"host: a", b"host: a\r\nconnection: close") + b"authorization: mine\r\n\r\n")
+
+        answer = everything(caller)
+
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b"transfer-encoding" in answer
+    assert b"authorization" not in answer
+
+
+def test_a_body_in_very_many_chunks_is_no_long_head() -> None:
+    with serving(HalfOpen(head_bytes=1_000)) as sock:
+        answer = httpx.post(url_of(sock), content=(b"x" for _ in range(5_000)), trust_env=False, timeout=60)
+
+    assert answer.text == "5000"
 
 
 def test_a_long_body_in_one_piece_with_its_head_is_no_long_head() -> None:
@@ -146,10 +199,13 @@ def test_a_trusted_proxy_stands_for_many_callers() -> None:
 
 def test_bytes_that_begin_no_request_do_not_keep_a_connection() -> None:
     """An empty line ended the time of an idle connection, and began no other."""
-    limits = HalfOpen(head_seconds=0.2)
+    limits = HalfOpen()
     with serving(limits) as sock, socket.create_connection(sock.getsockname()) as caller:
         caller.sendall(HEAD + b"content-length: 2\r\n\r\nok")
-        caller.recv(65_536)
+        answer = b""
+        while not answer.endswith(b"\r\n0\r\n\r\n"):  # whole: the connection is idle
+            answer += caller.recv(65_536)
+        limits.head_seconds = 0.01  # for what comes now, and not for the request before
         caller.sendall(b"\r\n")
 
         assert b"HTTP/1.1 408" in everything(caller)

@@ -440,6 +440,19 @@ def test_a_process_begins_no_name_space_in_which_it_has_all_rights(rogue: Desk, 
     assert said in ended["error"]["message"]
 
 
+@no_seccomp
+def test_a_process_changes_the_limits_and_the_turns_of_no_other(rogue: Desk) -> None:
+    """Its user is that of all others where the service is not root, and they could be starved or ended."""
+    ended = rogue.done(b"limits")
+
+    told = json.loads((rogue.work / ended["jobKey"] / "told").read_text())
+    of_user = {"setpriority", "ioprio_set"}
+    refused = {name: "EPERM" * (2 if name in of_user else 1) for name in told}
+    assert {name: of_others for name, (of_others, _) in told.items()} == refused
+    assert {name: own for name, (_, own) in told.items()} == dict.fromkeys(told, "ok")
+    assert ended["state"] == "DONE"
+
+
 def test_a_process_gains_no_right_and_is_a_user_of_its_own(rogue: Desk) -> None:
     ended = rogue.done(b"who")
 
@@ -498,6 +511,59 @@ def test_a_fifo_in_the_place_of_a_heartbeat_blocks_nobody(tmp_path: Path) -> Non
         assert here.done(b"fine")["state"] == "DONE"
         station.plan = replace(station.plan, page_seconds=0.3)
         assert here.ended(body["jobKey"])["error"]["code"] == "TIMEOUT"
+
+
+PLACES = ("prep.job.json", "prep.done.json", "prep.heartbeat", "raw.pdf.a1.part", "prep.outcome.a1.json", "raw.pdf")
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_folder_in_the_place_of_a_file_ends_one_job_and_no_service(rogue: Desk, name: str) -> None:
+    body = rogue.place(f"fine {name}".encode())
+    (rogue.work / body["jobKey"] / name / "inside").mkdir(parents=True)
+
+    taken = rogue.submit(body)
+    ended = rogue.ended(body["jobKey"])
+
+    assert taken.status_code == 202
+    assert (ended["error"]["code"], ended["error"]["retryable"]) == ("UNSAFE", False)
+    assert name in ended["error"]["message"]
+    assert rogue.http.get("/healthz").json()["alive"]
+    assert rogue.done(f"fine beside {name}".encode())["state"] == "DONE"
+
+
+def test_a_folder_that_is_found_when_a_job_has_its_turn_ends_that_job_alone(tmp_path: Path) -> None:
+    with desk(build(Station(replace(plan(), concurrency=1), tmp_path), no_info), tmp_path) as here:
+        first, blocked, last = here.place(b"hang"), here.place(b"fine 1"), here.place(b"fine 2")
+        for body in (first, blocked, last):
+            here.submit(body)
+        (tmp_path / blocked["jobKey"] / "raw.pdf.a1.part" / "inside").mkdir(parents=True)
+
+        here.http.delete(f"/jobs/{first['jobKey']}")
+
+        assert here.ended(blocked["jobKey"])["error"]["code"] == "UNSAFE"
+        assert here.ended(last["jobKey"])["state"] == "DONE"
+
+
+def test_a_folder_in_the_place_of_a_lock_stops_the_jobs_of_no_other_folder(tmp_path: Path) -> None:
+    """The fork server shares the locks; one that it cannot have was its end, again and again."""
+    with desk(build(Station(plan(), None, tmp_path / "root"), no_info), tmp_path) as here:
+        mine, theirs = (moved_to(here, tmp_path / "root" / name / "courrier" / "work") for name in ("acme", "other"))
+        for each in (mine, theirs):
+            assert each.done(b"fine")["state"] == "DONE"
+        body = mine.place(b"hang")
+        mine.submit(body)
+        process = process_of(mine, body["jobKey"])
+        (theirs.work / ".prep.lock").unlink()
+        (theirs.work / ".prep.lock").mkdir()
+
+        forkserver = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(forkserver, signal.SIGKILL)
+
+        assert mine.ended(body["jobKey"])["error"]["code"] == "SERVICE_RESTARTED"
+        assert mine.done(b"fine 2")["state"] == "DONE"
+        until(lambda: theirs.http.get("/jobs/none").status_code == 503)
+        mine.http.close()
+        theirs.http.close()
 
 
 def test_a_process_reads_nothing_that_is_meant_for_the_fork_server(rogue: Desk) -> None:

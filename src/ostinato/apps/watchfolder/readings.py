@@ -50,5 +50,8 @@ def _bytes(path: Path, most: int) -> bytes | None:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
+    if not stat.S_ISREG(os.fstat(number).st_mode):  # asked first: to open a folder as a file raises
+        os.close(number)
+        return None
     with os.fdopen(number, "rb") as file:
-        return file.read(most) if stat.S_ISREG(os.fstat(number).st_mode) else None
+        return file.read(most)

@@ -148,6 +148,7 @@ def move_atomic(source: PathLike, target: PathLike) -> str:
 
 def move_unique(source: PathLike, folder: PathLike, name: str) -> str:
     """Move a file into a folder under this name, or the first free one like it."""
+    Path(folder).mkdir(parents=True, exist_ok=True)  # here: a file in its place is no name that is taken
     for candidate in candidates(name):
         try:
             return move_atomic(source, Path(folder) / candidate)

@@ -68,6 +68,8 @@ class Watcher:
         """The last state of each job that is not recorded yet."""
         self._rejected: dict[str, str] = {}
         """Jobs that the database refuses, with its reason; their work folders stay."""
+        self._unwritten: dict[str, str] = {}
+        """Decisions that could not be written down, with the reason."""
         self._refused: list[Document] = []
         self._problem: str | None = None
         self._noted = self._reconciled = float("-inf")
@@ -163,6 +165,8 @@ class Watcher:
         self._rejected |= rejected
         self._noted = now if note or documents else self._noted
         self._reconciled = now if look else self._reconciled
+        if look:
+            self._unwritten = {}
         for row in decisions:
             await asyncio.to_thread(self._write_down, row)
         return active
@@ -179,23 +183,23 @@ class Watcher:
             tenant_id=self._place.tenant_id,
             id=self._place.folder_id,
             metrics=self._orchestrator.metrics,
-            problem=self._problem or self._first_rejected(),
+            problem=self._problem or self._first_kept_back(),
         )
 
-    def _first_rejected(self) -> str | None:
-        said = (f"job_not_kept: {job_key}: {why}" for job_key, why in self._rejected.items())
+    def _first_kept_back(self) -> str | None:
+        about = {"job_not_kept": self._rejected, "decision_not_written": self._unwritten}
+        said = (f"{what}: {job_key}: {why}" for what, found in about.items() for job_key, why in found.items())
         return next(said, "")[:2000] or None
 
     def _write_down(self, row: dict[str, Any]) -> None:
+        """Write a decision for the next tick; what is in the way of one is told, and keeps no other waiting."""
+        job_key, at = row["job_key"], row["decided_at"].isoformat()
+        about = (row["action"], row["decided_by"], row["decided_files"])
         with contextlib.suppress(NotFound):  # carried out meanwhile
-            duplicates.decide(
-                self._orchestrator.folders,
-                row["job_key"],
-                row["action"],
-                row["decided_by"],
-                row["decided_files"],
-                at=row["decided_at"].isoformat(),
-            )
+            try:
+                duplicates.decide(self._orchestrator.folders, job_key, *about, at=at)
+            except OSError as error:  # a folder in the place of decision.json, or a full disk: tried again
+                self._unwritten[job_key] = f"{type(error).__name__}: {error}"
 
 
 def _problem(done: dict[str, Any], profile: Document | None, trouble: str | None) -> str | None:

@@ -27,6 +27,7 @@ from ostinato._core.runtime.brokers.kinds import ADDRESSES
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.installed import absent_apps, check_settings
 from ostinato._core.runtime.observe import checkup
+from ostinato._core.runtime.replica import read_url
 from ostinato._core.runtime.sealing import survey
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, own_version
@@ -98,7 +99,7 @@ async def _examine(cli: Cli) -> list[Finding]:
     try:
         async with attach.database(cli.settings, cli.out) as database:
             async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
-                found += [finding async for finding in _server(conn, database)]
+                found += [finding async for finding in _server(conn, database, cli.settings)]
             found.append(await _api_login(database))
             found += await _schema(database, cli)
             if found[-1].check == "contract" and found[-1].level != "fail":
@@ -147,7 +148,7 @@ async def _applications(cli: Cli) -> list[Finding]:
     return found
 
 
-async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding]:
+async def _server(conn: Connection, database: Database, settings: Settings) -> AsyncIterator[Finding]:
     asked = time.time()
     (server,) = await _ask(conn, "server")
     answered = time.time()
@@ -163,7 +164,7 @@ async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding
         seen_pooled=conn.info.backend_pid != server["backend_pid"],
         listens=database.listen_url is not None,
     )
-    yield checks.encryption(_links(database))
+    yield checks.encryption(_links(database, settings))
     (used,) = await _ask(conn, "connections")
     yield checks.connections(**used)
     yield checks.clock(server["clock"] - (asked + answered) / 2)
@@ -171,16 +172,20 @@ async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding
     yield checks.zones(zones.release(), missing_there=there["missing"])
 
 
-def _links(database: Database) -> list[tuple[str, str, str]]:
-    """Return each way to the database: the setting, the host, and what it asks of TLS."""
-    urls = {
-        "OSTINATO_DATABASE_URL": database.url,
-        "OSTINATO_ADMIN_URL": database.admin_url,
-        "OSTINATO_LISTEN_URL": database.listen_url or "",
-        "OSTINATO_API_DATABASE_URL": database.api_url or "",
-    }
+def _links(database: Database, settings: Settings) -> list[tuple[str, str, str]]:
+    """Return each way to the database and its copies: the setting, the host, and what it asks of TLS."""
+    urls = [
+        ("OSTINATO_DATABASE_URL", database.url),
+        ("OSTINATO_ADMIN_URL", database.admin_url),
+        ("OSTINATO_LISTEN_URL", database.listen_url or ""),
+        ("OSTINATO_API_DATABASE_URL", database.api_url or ""),
+        ("OSTINATO_BACKUP_URL", settings.backup_url or ""),
+    ]
+    if settings.read_url is not None:  # what it does not say is as in the URL of whoever reads
+        reading = (read_url(url, settings.read_url) for url in (database.url, database.api_url or database.url))
+        urls += [("OSTINATO_READ_URL", url) for url in reading]
     found = []
-    for name, url in urls.items():
+    for name, url in urls:
         given = conninfo_to_dict(url)
         mode = str(given.get("sslmode") or os.environ.get("PGSSLMODE") or "prefer")
         hosts = str(given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "")

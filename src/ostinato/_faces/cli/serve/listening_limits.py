@@ -1,8 +1,8 @@
-"""Limits on requests that never become whole: a slow head, a huge head, a slow body, too many.
+"""Limits on requests that never become whole: a slow head, a huge head, a slow body, huge trailers, too many.
 
 The server below us waits for ever for the end of a head, and keeps as much of it as is sent, before
 any key was seen. Here a connection that owes us the rest of a request is half-open: it has some
-seconds, its head has a size, and one address has only so many that are older than a moment. Busy
+seconds, its head and its trailers have a size, and one address has only so many that are older than a moment. Busy
 callers are never met by the last one, since a request that is whole does not count.
 """
 
@@ -25,6 +25,7 @@ class HalfOpen:
     """What half-open requests may take, and which there are."""
 
     head_bytes: int = 65_536
+    """Of a head, and again of what follows the body of a request in chunks."""
     head_seconds: float = 10.0
     body_seconds: float = 120.0
     most_of_address: int = 256
@@ -63,6 +64,8 @@ class _Limited(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _heading = True
     _head = 0
+    """Bytes since the last request, since its head or since the last piece of its body."""
+    _trailers = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -78,7 +81,7 @@ class _Limited(HttpToolsProtocol):
             # Any byte ends the time that an idle connection is kept, even one that begins no request.
             self._wait(self.limits.head_seconds)
         super().data_received(data)
-        if self._heading and self._head > self.limits.head_bytes:
+        if self._head > self.limits.head_bytes:
             self.refuse(TOO_LARGE)
 
     def on_message_begin(self) -> None:
@@ -86,12 +89,25 @@ class _Limited(HttpToolsProtocol):
         self._heading = True
         self._wait(self.limits.head_seconds)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._heading:
+            super().on_header(name, value)
+        else:  # a trailer would join headers that were checked and believed before the body was read
+            self._trailers += len(name) + len(value)
+
     def on_headers_complete(self) -> None:
-        self._heading, self._head = False, 0
+        self._heading, self._head, self._trailers = False, 0, 0
         self._wait(self.limits.body_seconds)
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        self._head = 0
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
+        if self._trailers > self.limits.head_bytes:
+            self.refuse(TOO_LARGE)  # whoever reads the body hears that the caller is gone
+            return
         self._rest()
         # What comes next is another head, or nothing for as long as a connection may be kept.
         self._head = 0

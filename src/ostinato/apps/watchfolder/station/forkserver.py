@@ -9,8 +9,9 @@ fork server reads orders, one line of JSON each, and answers what became of the 
 What a worker process says on its standard output and error comes by a pipe, and the end of it is
 kept in memory: a file in the job's folder could be a link that the process made, to any other file.
 
-It holds the locks of the folders that its service works in, too ({"hold": path}, {"drop": path}); worker
-processes do not. When its line closes it kills all of them and ends; when it dies, so do they (PDEATHSIG).
+It holds the locks of the folders that its service works in, too ({"hold": path}, {"drop": path}; the answer
+to one that it cannot have is {"unheld": path, "error": …}); worker processes do not. When its line closes it
+kills all of them and ends; when it dies, so do they (PDEATHSIG).
 """
 
 import contextlib
@@ -95,9 +96,20 @@ class ForkServer:
 
     def _hold(self, path: str) -> None:
         """Share the lock that the service has: it must outlive a service that is killed."""
-        if path not in self._held:
-            self._held[path] = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-            fcntl.flock(self._held[path], fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if path in self._held:
+            return
+        try:
+            number = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError as error:  # a folder in its place, or nothing: the other folders are not to suffer
+            _say({"unheld": path, "error": str(error)})
+            return
+        try:
+            fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(number)
+            _say({"unheld": path, "error": str(error)})
+        else:
+            self._held[path] = number
 
     def _start(self, order: dict[str, Any]) -> None:
         us = os.getpid()

@@ -25,19 +25,17 @@ from typing import Any
 from ostinato.apps.watchfolder.station.left import left_in
 from ostinato.apps.watchfolder.station.outputs import beat_of, environment, hashed, outcome_of
 from ostinato.apps.watchfolder.station.places import Places
-from ostinato.apps.watchfolder.station.records import Conflict, Job, Plan, Unavailable, crash
-from ostinato.apps.watchfolder.station.refused import Refused, of_system
+from ostinato.apps.watchfolder.station.records import Conflict, Job, Plan, Unavailable, crash, task_of
+from ostinato.apps.watchfolder.station.refused import Refused, reason_of
 from ostinato.apps.watchfolder.station.turns import is_long, long_slots, turn
 from ostinato.apps.watchfolder.station.worker import outcome_name, tmp_name
 from ostinato.apps.watchfolder.utils import atomic_write_json, fsync_dir, now_iso
 from ostinato.observe import get_logger
 
+FORKSERVER = (sys.executable, "-m", "ostinato.apps.watchfolder.station.forkserver")
 PREDECESSOR_SECONDS = 20.0
 ENTER_SECONDS = 2.0
 """Longest time that a request waits for the lock of a folder."""
-MOST_PAGES = 5_000
-SLACK_SECONDS = 0.5
-"""More time for each page of a document before its first and after its last one."""
 
 log = get_logger("watchfolder.station")
 
@@ -106,6 +104,12 @@ class Station:
             self._say({"drop": str(self._lock_file(place))})
         self.places.release(place)
 
+    def _lost(self, place: Path, error: str) -> None:
+        """Leave a folder whose lock the fork server cannot share; its next request tries to lock it anew."""
+        log.warning("folder_not_held", service=self.plan.name, folder=str(place), error=error)
+        if place != self.places.default:
+            self.leave(place)
+
     def _lock_file(self, place: Path) -> Path:
         return place / f".{self.plan.name}.lock"
 
@@ -153,23 +157,39 @@ class Station:
             raise Unavailable(503)
         if len(self._queue) >= self.plan.queue_length:
             raise Unavailable(429)
-        try:
-            atomic_write_json(folder / f"{self.plan.name}.job.json", body)
-        except OSError as error:  # a full disk: what is known of the job stays as it is
-            log.warning("job_not_accepted", service=self.plan.name, error=str(error))
-            raise Unavailable(503) from error
+        job = Job(folder, attempt, body, options=self.plan.options_for(body) if self.plan.options_for else {})
+        in_the_way = self._write_down(job)
         if known is not None and known.state == "RUNNING":
             self._end(known, Refused("CANCELLED", "a later attempt came"))
-        for name in (f"{self.plan.name}.done.json", f"{self.plan.name}.error.json"):
-            (folder / name).unlink(missing_ok=True)
-        (folder / self._heartbeat).unlink(missing_ok=True)
-        job = Job(folder, attempt, body)
         self._jobs[folder] = job
-        self._queue.append(job)
         self.counts["accepted"] += 1
+        if (error := in_the_way or self._clear(folder)) is not None:
+            self._fail(job, reason_of(error))
+            return job, True
+        self._queue.append(job)
         self._beat(job)
         self._fill()
         return job, True
+
+    def _clear(self, folder: Path) -> OSError | None:
+        """Remove what was said of the attempt before; returns what is in the way."""
+        try:
+            for name in (f"{self.plan.name}.done.json", f"{self.plan.name}.error.json", self._heartbeat):
+                (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            return error
+        return None
+
+    def _write_down(self, job: Job) -> IsADirectoryError | None:
+        """Write what was submitted; returns the folder that lies in the place of the file, if there is one."""
+        try:
+            atomic_write_json(job.folder / f"{self.plan.name}.job.json", job.body)
+        except IsADirectoryError as error:
+            return error
+        except OSError as error:  # a full disk: what is known of the job stays as it is
+            log.warning("job_not_accepted", service=self.plan.name, error=str(error))
+            raise Unavailable(503) from error
+        return None
 
     def _folder(self, job_key: str, place: Path | None) -> Path:
         top = place or self.places.default
@@ -182,10 +202,10 @@ class Station:
 
     def _find(self, folder: Path) -> Job | None:
         job = self._jobs.get(folder)
-        if job is not None and not folder.is_dir():
-            self._forget(job)
-            return None
-        return job
+        if job is None or folder.is_dir():
+            return job
+        self._forget(job)
+        return None
 
     def cancel(self, job_key: str, attempt: int | None, place: Path | None = None) -> Job | None:
         """Stop a job; one that has ended, or a later attempt, is left as it is."""
@@ -216,14 +236,7 @@ class Station:
 
     async def _start_forkserver(self) -> None:
         self._forkserver = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "ostinato.apps.watchfolder.station.forkserver",
-            self.plan.work,
-            stdin=PIPE,
-            stdout=PIPE,
-            env=environment(),
-            start_new_session=True,
+            *FORKSERVER, self.plan.work, stdin=PIPE, stdout=PIPE, env=environment(), start_new_session=True
         )
         assert self._forkserver.stdout is not None  # noqa: S101 - a pipe was asked for
         line = await self._forkserver.stdout.readline()
@@ -237,7 +250,9 @@ class Station:
         assert forkserver.stdout is not None  # noqa: S101 - a pipe was asked for
         while line := await forkserver.stdout.readline():
             news = json.loads(line)
-            if "pid" in news and news["id"] in self._running:
+            if "unheld" in news:
+                self._lost(Path(news["unheld"]).parent, news["error"])
+            elif "pid" in news and news["id"] in self._running:
                 self._running[news["id"]].pid = news["pid"]
             if "ended" in news:
                 job = self._running.pop(news["id"], None)
@@ -277,24 +292,17 @@ class Station:
 
     def _order_process(self, job: Job) -> None:
         plan, folder = self.plan, job.folder
-        for stale in folder.glob(f"{plan.output}.a*.part"):
-            stale.unlink(missing_ok=True)
-        (folder / outcome_name(plan.name, job.attempt)).unlink(missing_ok=True)
+        try:
+            for stale in folder.glob(f"{plan.output}.a*.part"):
+                stale.unlink(missing_ok=True)
+            (folder / outcome_name(plan.name, job.attempt)).unlink(missing_ok=True)
+        except OSError as error:  # what lies in one folder must never end the service
+            self._fail(job, reason_of(error))
+            return
         sharing = min(plan.concurrency, len(self._running) + len(self._queue) + 1)
-        task = {
-            **plan.options,
-            **(plan.options_for(job.body) if plan.options_for is not None else {}),
-            **({"threads": max(1, plan.cores // sharing)} if plan.cores else {}),
-            **job.body,
-            "service": plan.name,
-            "folder": str(folder),
-            "part": str(folder / f"{plan.output}.a{job.attempt}.part"),
-            "beatSeconds": plan.beat_seconds,
-            "memoryBytes": plan.limits.memory_bytes,
-        }
         job.moved = time.monotonic()
         self._running[job.id] = job
-        self._say({"start": job.id, "task": task, "limits": asdict(plan.limits)})
+        self._say({"start": job.id, "task": task_of(plan, job, sharing), "limits": asdict(plan.limits)})
 
     def _say(self, order: dict[str, Any]) -> None:
         assert self._forkserver is not None  # noqa: S101 - started first
@@ -303,17 +311,12 @@ class Station:
 
     async def _settle(self, job: Job, ended: dict[str, Any]) -> None:
         """Keep what a worker process made that has ended, if it is still wanted."""
-        folder = job.folder
-        shutil.rmtree(folder / tmp_name(self.plan.name, job.attempt), ignore_errors=True)
+        shutil.rmtree(job.folder / tmp_name(self.plan.name, job.attempt), ignore_errors=True)
         try:
             if self._is_wanted(job):
                 await self._keep(job, ended)
-        except OSError as error:
-            self._fail(job, of_system(error))
-        except Refused as error:
-            self._fail(job, error)
         except Exception as error:  # noqa: BLE001 - what a process left must never end the service
-            self._fail(job, Refused("WORKER_CRASHED", f"{type(error).__name__}: {error}"[:500]))
+            self._fail(job, reason_of(error))
 
     def _is_wanted(self, job: Job) -> bool:
         return self._jobs.get(job.folder) is job and job.state == "RUNNING"
@@ -344,9 +347,8 @@ class Station:
         job.state, job.error = "ERROR", why.document()
         self.counts["error"] += 1
         with contextlib.suppress(OSError):
-            folder = job.folder
             failed = {"attempt": job.attempt, "error": job.error}
-            atomic_write_json(folder / f"{self.plan.name}.error.json", failed)
+            atomic_write_json(job.folder / f"{self.plan.name}.error.json", failed)
         log.info("job_failed", service=self.plan.name, job_key=job.job_key, code=why.code)
 
     def _end(self, job: Job, why: Refused) -> None:
@@ -381,9 +383,7 @@ class Station:
         beat = self._last_beat(job)
         page, pages = beat.get("page", 0), beat.get("pages", 0)
         where = (page, pages, str(beat.get("step", "")))
-        seconds = self.plan.page_seconds
-        if page in (0, pages):  # the whole document is looked at, or written
-            seconds += SLACK_SECONDS * min(pages, MOST_PAGES)
+        seconds = self.plan.still_seconds(page, pages)
         if where != job.page:
             job.page, job.moved = where, time.monotonic()
         elif time.monotonic() - job.moved > seconds and job.doom is None:

@@ -12,7 +12,7 @@ from typing import Any
 from ostinato.apps.watchfolder.station.ownuser import give_back
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.worker import outcome_name
-from ostinato.errors import LeaseHeld
+from ostinato.errors import InvalidInput, LeaseHeld
 
 CHUNK = 1 << 20
 MOST_OUTCOME = 1 << 20
@@ -32,7 +32,11 @@ def lock(work_dir: Path, service: str, *, patience: float) -> int:
 
     The descriptor is kept open for as long as anybody works there, the fork server included.
     """
-    number = os.open(work_dir / f".{service}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    path = work_dir / f".{service}.lock"
+    try:
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be locked: {error.strerror}", hint="Remove what lies there.") from None
     end = time.monotonic() + patience
     while True:
         try:

@@ -6,6 +6,7 @@ They end when our end of their standard input closes, however we end.
 import asyncio
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -13,7 +14,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
@@ -50,13 +50,25 @@ class ServiceProcess:
         """Start it, and wait until it answers."""
         port = self.url.rpartition(":")[2] or "0"
         self._wanted = True
-        mode = "ab" if self.starts else "wb"
-        with contextlib.ExitStack() as stack:
-            said = stack.enter_context(self.log_to.open(mode)) if self.log_to else None
-            self._begin(port, said or subprocess.DEVNULL)
+        errors = self._opened_log()
+        try:
+            self._begin(port, errors)
+        finally:
+            if errors != subprocess.DEVNULL:
+                os.close(errors)
         self._await_ready()
 
-    def _begin(self, port: str, errors: IO[bytes] | int) -> None:
+    def _opened_log(self) -> int:
+        """Open the log, or nothing: a folder or a link in its place keeps no service from starting."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        flags |= os.O_APPEND if self.starts else os.O_TRUNC
+        try:
+            return subprocess.DEVNULL if self.log_to is None else os.open(self.log_to, flags, 0o666)
+        except OSError as error:
+            log.warning("log_not_opened", service=self.name, error=str(error))
+            return subprocess.DEVNULL
+
+    def _begin(self, port: str, errors: int) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - ourselves
             [
                 sys.executable,

@@ -11,7 +11,12 @@ from ostinato.apps.watchfolder.station.refused import NO_ROOM, Refused
 from ostinato.apps.watchfolder.station.sandbox import Limits
 from ostinato.apps.watchfolder.utils import now_iso
 
-__all__ = ["JOB_KEY", "Conflict", "Job", "Plan", "Unavailable", "crash"]
+__all__ = ["JOB_KEY", "Conflict", "Job", "Plan", "Unavailable", "crash", "task_of"]
+
+
+MOST_PAGES = 5_000
+SLACK_SECONDS = 0.5
+"""More time for each page of a document before its first and after its last one."""
 
 
 class Conflict(Exception):
@@ -52,6 +57,10 @@ class Plan:
     options_for: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """More of them, that depend on what was submitted."""
 
+    def still_seconds(self, page: int, pages: int) -> float:
+        """Return how long a document may stand still there: longer where all of it is looked at, or written."""
+        return self.page_seconds + (SLACK_SECONDS * min(pages, MOST_PAGES) if page in (0, pages) else 0.0)
+
 
 @dataclass
 class Job:
@@ -69,6 +78,8 @@ class Job:
     """Page, pages, step."""
     moved: float = field(default_factory=time.monotonic)
     """When one of them changed last."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What the plan has for this one: see `Plan.options_for`."""
     queued: float = field(default_factory=time.monotonic)
     """When it came."""
     pid: int | None = None
@@ -122,3 +133,18 @@ def crash(ended: dict[str, Any]) -> Refused:
     if ended["said"]:
         used = f"{used}; it said: {ended['said']}"
     return Refused("WORKER_CRASHED", f"the worker process ended with {how}, having used {used}")
+
+
+def task_of(plan: Plan, job: Job, sharing: int) -> dict[str, Any]:
+    """Return the order to a worker process, which shares the cores with so many."""
+    return {
+        **plan.options,
+        **job.options,
+        **({"threads": max(1, plan.cores // sharing)} if plan.cores else {}),
+        **job.body,
+        "service": plan.name,
+        "folder": str(job.folder),
+        "part": str(job.folder / f"{plan.output}.a{job.attempt}.part"),
+        "beatSeconds": plan.beat_seconds,
+        "memoryBytes": plan.limits.memory_bytes,
+    }

@@ -1,6 +1,8 @@
 """The ways in which a job of a service fails: a code for programs, a sentence for people."""
 
 import errno
+import os
+from pathlib import Path
 
 OURS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.EIO})
 """Errors of the machine, which say nothing about the file that is read."""
@@ -25,5 +27,19 @@ class Refused(Exception):
 
 def of_system(error: OSError) -> Refused:
     """Return what the system refused: a full disk, which may have room again, or something else."""
+    if isinstance(error, IsADirectoryError):  # it stays there, however often it is tried
+        place = Path(os.fsdecode(error.filename2 or error.filename or "?"))
+        return Refused("UNSAFE", f"a folder lies where a file is to be: {place.name}")
     code = "DISK_FULL" if error.errno in FULL else "IO"
     return Refused(code, f"{type(error).__name__}: {error}")
+
+
+def reason_of(error: Exception) -> Refused:
+    """Return why a job fails on which the service itself stumbled: one job, and never the service."""
+    match error:
+        case Refused():
+            return error
+        case OSError():
+            return of_system(error)
+        case _:
+            return Refused("WORKER_CRASHED", f"{type(error).__name__}: {error}"[:500])

@@ -1,4 +1,4 @@
-"""A filter on system calls: no sockets, no way out of the process group, no look into others.
+"""A filter on system calls: no sockets, no way out of the process group, no look into others, no change of them.
 
 Landlock and a network namespace do not stop `connect()` to a socket that has a path, such as
 PostgreSQL's. A worker process inherits no socket, and with this filter it opens none. It also
@@ -18,7 +18,9 @@ PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 REFUSE, LACK = 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 LOAD, IF_EQUAL, IF_AT_LEAST, IF_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER_AT, ARCHITECTURE_AT, FIRST_ARGUMENT_AT = 0, 4, 16
+NUMBER_AT, ARCHITECTURE_AT, FIRST_ARGUMENT_AT, SECOND_ARGUMENT_AT = 0, 4, 16, 24
+REFUSED_AT, LACK_AT, FLAGS_AT, FIRST_AT, SECOND_AT = 1, 2, 3, 7, 11
+"""How many lines behind the last comparison a verdict begins."""
 X32 = 0x40000000
 """Calls of x86-64 from this number on are those of another ABI, with other numbers."""
 
@@ -70,6 +72,21 @@ REFUSED = {  # by name: the number on x86-64, on aarch64
     "finit_module": (313, 273),
     "kexec_load": (246, 104),
 }
+SELF_ONLY = {  # as above; their first argument is a process, or a thread, and 0 is the one that calls
+    "prlimit64": (302, 261),
+    "sched_setaffinity": (203, 122),
+    "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274),
+}
+SECOND_SELF_ONLY = {  # their second argument is, and the first one says what it is a number of
+    "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+}
+"""All processes of one service have one user, which the kernel lets change each other: the limits of the service that
+reads other tenants' files could be set to nothing. Libraries ask for 0 where they mean their own."""
+OF_MANY = 2
+"""Whose the number is: from here on a user's, which is that of the service, too; for `ioprio_set` also a group's."""
 
 
 class _Program(ctypes.Structure):
@@ -103,13 +120,15 @@ def _filter(machine: str) -> bytes:
     if machine == "x86_64":
         lines += [(IF_AT_LEAST, 0, 1, X32), (RETURN, 0, 0, KILL)]
     # Each comparison jumps over those behind it, and over ALLOW, to a verdict at the end.
-    asked = [(number, REFUSE) for number in numbers] + [(CLONE3[column], LACK), (CLONE[column], LOAD)]
-    verdicts = {REFUSE: 1, LACK: 2, LOAD: 3}
-    lines += [
-        (IF_EQUAL, len(asked) - place - 1 + verdicts[verdict], 0, number)
-        for place, (number, verdict) in enumerate(asked)
-    ]
+    asked = [(number, REFUSED_AT) for number in numbers] + [(CLONE3[column], LACK_AT), (CLONE[column], FLAGS_AT)]
+    asked += [(pair[column], FIRST_AT) for pair in SELF_ONLY.values()]
+    asked += [(pair[column], SECOND_AT) for pair in SECOND_SELF_ONLY.values()]
+    lines += [(IF_EQUAL, len(asked) - place - 1 + verdict, 0, number) for place, (number, verdict) in enumerate(asked)]
     lines += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, LACK)]
     lines += [(LOAD, 0, 0, FIRST_ARGUMENT_AT), (IF_ANY_BIT, 1, 0, NAME_SPACES)]
     lines += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
+    # A process is a number of 32 bits: the kernel looks at no more of the argument, and nor do we.
+    mine = [(IF_EQUAL, 1, 0, 0), (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW)]
+    lines += [(LOAD, 0, 0, FIRST_ARGUMENT_AT), *mine]
+    lines += [(LOAD, 0, 0, FIRST_ARGUMENT_AT), (IF_AT_LEAST, 2, 0, OF_MANY), (LOAD, 0, 0, SECOND_ARGUMENT_AT), *mine]
     return b"".join(struct.pack("=HBBI", *line) for line in lines)

@@ -31,6 +31,7 @@ from ostinato.apps.watchfolder.tick.sights import (
 )
 from ostinato.apps.watchfolder.utils import (
     Changed,
+    NotPlain,
     atomic_write_json,
     move_atomic,
     move_unique,
@@ -154,18 +155,22 @@ def _sweep_staging(tick: Tick) -> None:
     there = sorted(tick.folders.staging.iterdir())
     marks = {match[1] for path in there if (match := STAGED.fullmatch(path.name))}
     for path in there:
-        noted = NOTED.fullmatch(path.name)
-        if noted is not None and noted[1] not in marks:
-            unlink(path)  # written, but its file was not moved
-        match = STAGED.fullmatch(path.name)
-        if match is None or path in known or not path.is_file():
-            continue
-        noted_name = None
-        with contextlib.suppress(ValueError):
-            noted_name = read_json(tick.folders.staging / f".{match[1]}.name")
-        name = str(noted_name["name"]) if noted_name else match[2]
-        tick.memory.staged.append(Staged(path, name, path.stat().st_size))
+        with tick.guarded("staged_not_taken_up", file=shown_name(path.name)):
+            noted = NOTED.fullmatch(path.name)
+            if noted is not None and noted[1] not in marks:
+                unlink(path)  # written, but its file was not moved
+            match = STAGED.fullmatch(path.name)
+            if match is not None and path not in known and path.is_file():
+                tick.memory.staged.append(Staged(path, _noted_name(tick, match), path.stat().st_size))
     tick.memory.staging_swept = True
+
+
+def _noted_name(tick: Tick, staged: re.Match[str]) -> str:
+    """Return the name that a staged file had in `in/`: the noted one, or what is left of it."""
+    noted = None
+    with contextlib.suppress(ValueError, OSError):
+        noted = read_json(tick.folders.staging / f".{staged[1]}.name")
+    return str(noted["name"]) if isinstance(noted, dict) and "name" in noted else staged[2]
 
 
 def _classify(tick: Tick, staged: Staged) -> None:
@@ -196,7 +201,7 @@ def _classify(tick: Tick, staged: Staged) -> None:
         raise
     except OSError as error:
         staged.hashing = None
-        if error.errno in UNREADABLE:
+        if error.errno in UNREADABLE or isinstance(error, NotPlain):
             _give_back(tick, staged, error)
         raise
     ingest(tick, staged, file_hash)

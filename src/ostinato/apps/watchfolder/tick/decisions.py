@@ -138,7 +138,7 @@ def _use_existing(tick: Tick, job_key: str, name: str) -> None:
         try:
             copy_to(result, target)
         except FileExistsError:
-            if sha256_file(target) == wanted:
+            if target.is_file() and sha256_file(target) == wanted:
                 return
             continue
         return

@@ -98,7 +98,9 @@ def held(folders: Folders) -> list[Held]:
         report = _document_at(folders.reports / f"{place.name}.json")
         status = _document_at(place / "status.json")
         decision = _document_at(place / "decision.json")
-        existing = report.get("existing") or {}
+        existing = report.get("existing")
+        existing = existing if isinstance(existing, dict) else {}
+        decided_at = decision.get("decidedAt")
         found.append(
             Held(
                 place.name,
@@ -109,7 +111,7 @@ def held(folders: Folders) -> list[Held]:
                 existing.get("state"),
                 existing.get("fileName"),
                 (place / "decision.json").exists(),
-                decision.get("decidedAt"),
+                decided_at if isinstance(decided_at, str) else None,  # by a person, it may say anything
                 _fault(place),
             )
         )
@@ -183,23 +185,29 @@ def decide(
 def restore_reports(tick: Tick) -> None:
     """Write the report and the status of held files where a crash left none."""
     tick.memory.reports_complete = False
+    problems = len(tick.summary["problems"])
     for place in _places(tick.folders):
-        files = held_files(place)
-        if not files:
-            if not (place / "decision.json").exists():
-                unlink(place / "status.json")
-                unlink(tick.folders.reports / f"{place.name}.json")
-                remove_if_empty(place)
-            continue
-        report = tick.folders.reports / f"{place.name}.json"
-        if report.exists() and (place / "status.json").exists():
-            continue
-        for path in files:
-            came = {"fileName": path.name.partition("__")[2], "path": str(path), "sizeBytes": path.stat().st_size}
-            existing = tick.jobs.get(place.name, {})
-            _report(tick.folders, place.name, came, existing, tick.profile or {})
-        atomic_write_json(place / "status.json", PENDING)
-    tick.memory.reports_complete = True
+        with tick.guarded("report_not_restored", job_key=place.name):
+            _restore_report(tick, place)
+    tick.memory.reports_complete = len(tick.summary["problems"]) == problems
+
+
+def _restore_report(tick: Tick, place: Path) -> None:
+    files = held_files(place)
+    report = tick.folders.reports / f"{place.name}.json"
+    if not files:
+        if not (place / "decision.json").exists():
+            unlink(place / "status.json")
+            unlink(report)
+            remove_if_empty(place)
+        return
+    if report.exists() and (place / "status.json").exists():
+        return
+    for path in files:
+        came = {"fileName": path.name.partition("__")[2], "path": str(path), "sizeBytes": path.stat().st_size}
+        existing = tick.jobs.get(place.name, {})
+        _report(tick.folders, place.name, came, existing, tick.profile or {})
+    atomic_write_json(place / "status.json", PENDING)
 
 
 def remove_if_empty(place: Path) -> None:

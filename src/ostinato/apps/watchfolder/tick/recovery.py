@@ -45,9 +45,9 @@ def _rebuilt(folders: Folders) -> Index:
             "resultPath": folders.stored("resultPath", result),
         }
     for report in folders.error.glob("*/error.json") if folders.error.is_dir() else ():
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, OSError):
             document = read_json(report, {})
-            if "jobKey" in document:
+            if isinstance(document, dict) and isinstance(document.get("jobKey"), str):
                 known = {name: document[name] for name in INDEXED if name in document}
                 place = folders.stored("errorPath", report.parent)
                 index["jobs"][document["jobKey"]] = {"state": "ERROR", "errorPath": place} | known

@@ -16,6 +16,7 @@ from ostinato.apps.watchfolder.core import is_heartbeat_stale
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.model import INFRASTRUCTURE, PERMANENT, Document, InFlight
 from ostinato.apps.watchfolder.station import client
+from ostinato.apps.watchfolder.station.refused import of_system
 from ostinato.apps.watchfolder.station.turns import is_long, long_slots, turn
 from ostinato.apps.watchfolder.tick.context import Tick, log
 from ostinato.apps.watchfolder.tick.finishing import fail, finalize
@@ -78,6 +79,8 @@ def schedule(tick: Tick, step: Step) -> None:
         with tick.guarded("job_not_submitted", job_key=job_key):
             try:
                 running += _try_to_hand_over(tick, step, job_key, meta)
+            except IsADirectoryError as error:  # it stays there, however often it is tried
+                fail(tick, job_key, step.name, of_system(error).document())
             except OSError:  # ours, such as a full disk: the job is as it was, and can wait
                 meta["nextAttemptAt"] = tick.now() + _pause(tick, 1)
                 raise

@@ -11,9 +11,10 @@
 --   operator  app.actor, which the command line sets: user@host, or what --as says (act_as)
 --   login     the role that is logged in, for people in psql and programs that say nothing
 -- `login` and the time are the server's in each case, and nobody can choose them. What a handler or the engine itself
--- does in a worker is no action of an operator: the sessions of workers, known by their application name, record
--- nothing, and what a handler did is in the trail of its job. A role that may write the tables
--- (ostinato_worker) can bypass the verbs: who may log in as it is outside of what the audit proves.
+-- does in a worker is no action of an operator: the sessions of workers record nothing, and what a handler did is in
+-- the trail of its job. They are known by their login, a member of ostinato_worker, and only then by their application
+-- name, which anybody may choose: the command line has the same login, and is recorded. A role that may write the
+-- tables can bypass the verbs: who may log in as it is outside of what the audit proves.
 
 -- Says who acts in the rest of the transaction, and why; null leaves what is there. `actor` is an operator of the
 -- command line, `user_id` a caller of the API, with the id of the key that it used, if it used one.
@@ -65,7 +66,8 @@ declare
     v_said constant text := nullif(current_setting('app.actor', true), '');
     v_own  constant text := ostinato.acting_tenant();
 begin
-    if current_setting('application_name') in ('ostinato/worker', 'ostinato/handler', 'ostinato/warden') then
+    if current_setting('application_name') in ('ostinato/worker', 'ostinato/handler', 'ostinato/warden')
+       and pg_has_role(session_user, 'ostinato_worker', 'member') then
         return;
     end if;
     if v_own = '' then
