@@ -45,12 +45,19 @@ def scan_twice(http: httpx.Client, first: str, second: str, text: str) -> str:
     incoming = Path(_asked(http, f"{FOLDERS}/{FOLDER}")["path"]) / "in"
     page = scans.render(text, dpi=110, kind="PNG")
     until(incoming.is_dir)
-    done = len(_asked(http, f"{FOLDERS}/{FOLDER}/jobs", state="DONE")["jobs"])
+    done = len(_jobs(http, "DONE"))
     _put(incoming, first, page)
-    until(lambda: len(_asked(http, f"{FOLDERS}/{FOLDER}/jobs", state="DONE")["jobs"]) > done)
+    until(lambda: len(_jobs(http, "DONE")) > done)
     _put(incoming, second, page)
     until(lambda: bool(_waiting(http)))
     return str(_waiting(http)[0]["job_key"])
+
+
+def _jobs(http: httpx.Client, state: str) -> list[dict[str, Any]]:
+    """Return the jobs of the folder in a state; what cannot be read is not waited for."""
+    failed = _asked(http, f"{FOLDERS}/{FOLDER}/jobs", state="ERROR")["jobs"]
+    assert failed == []
+    return list(_asked(http, f"{FOLDERS}/{FOLDER}/jobs", state=state)["jobs"])
 
 
 def _waiting(http: httpx.Client) -> list[dict[str, Any]]:
