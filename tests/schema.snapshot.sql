@@ -971,11 +971,11 @@ CREATE FUNCTION ostinato.list_series(since timestamp with time zone, until times
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_series(since timestamp with time zone, until timestamp with time zone, step integer, queue text, kind text, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_sessions(tenant_id text DEFAULT NULL::text, most integer DEFAULT 100) RETURNS SETOF ostinato_data.session_line
+CREATE FUNCTION ostinato.list_sessions(tenant_id text DEFAULT NULL::text, most integer DEFAULT 100, before bigint DEFAULT NULL::bigint) RETURNS SETOF ostinato_data.session_line
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.list_sessions(tenant_id text, most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.list_sessions(tenant_id text, most integer, before bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_silences(name text DEFAULT NULL::text) RETURNS TABLE(alert text, label text, until timestamp with time zone, reason text, silenced_by text, silenced_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -6219,9 +6219,9 @@ GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner te
 REVOKE ALL ON FUNCTION ostinato.list_series(since timestamp with time zone, until timestamp with time zone, step integer, queue text, kind text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_series(since timestamp with time zone, until timestamp with time zone, step integer, queue text, kind text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_series(since timestamp with time zone, until timestamp with time zone, step integer, queue text, kind text, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer, before bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer, before bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_sessions(tenant_id text, most integer, before bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_silences(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_silences(name text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_silences(name text) TO ostinato_tenant;

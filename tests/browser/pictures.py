@@ -128,7 +128,7 @@ def take_portal(browser: Browser, place: Place) -> None:
         olga.press(olga.page.get_by_role("button", name="Link for a customer"))
         link = olga.page.inner_text("#link")
     with looking(browser, place, locale="en-GB") as customer:
-        customer.page.goto(link)
+        customer.open(link)
         customer.press(customer.page.locator("button.primary"))
         customer.page.wait_for_selector("#endpoints")
         for name, path in PORTAL.items():

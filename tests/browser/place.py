@@ -14,7 +14,7 @@ from typing import Any, LiteralString
 import httpx
 import psycopg
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Locator, Page, Request, Response, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, Response, expect, sync_playwright
 
 from ostinato._core.db.embedded import Urls
 from ostinato._core.engine import keys
@@ -42,6 +42,33 @@ TENANT = "demo"
 WIDE, NARROW = 1280, 390
 # How long a browser waits for a page or a text: longer than any load makes it, within the time of a test.
 PATIENCE_MS = 300_000
+BUSY = 503
+"""What is answered while the database has no room for one more; nothing was done then."""
+
+
+class Patient(httpx.HTTPTransport):
+    """Asks again while the place is too busy to answer."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request until something else than that is answered."""
+        answers: list[httpx.Response] = []
+
+        def answered() -> bool:
+            answer = super(Patient, self).handle_request(request)
+            if answer.status_code == BUSY:
+                answer.close()
+                return False
+            answers.append(answer)
+            return True
+
+        until(answered)
+        return answers[0]
+
+
+def asking(url: str, key: str | None = None) -> httpx.Client:
+    """Return a client that waits for an answer as long as a browser does."""
+    given = {} if key is None else {"Authorization": f"Bearer {key}"}
+    return httpx.Client(base_url=url, headers=given, transport=Patient(), trust_env=False, timeout=PATIENCE_MS / 1000)
 
 
 @dataclass
@@ -101,7 +128,7 @@ class Looker:
 
     def sign_in(self, key: str) -> None:
         """Sign in with a key, by the form."""
-        self.page.goto(f"{self.place.url}/")
+        self.open(f"{self.place.url}/")
         self.page.fill("input[name=key]", key)
         self.press(self.page.locator("button.primary"))
         self.page.wait_for_selector("nav")
@@ -111,12 +138,40 @@ class Looker:
 
         A click alone returns before the browser has left: what is read next may be the page before.
         """
-        with self.page.expect_navigation():
+        with self.leaving():
             target.click()
+
+    @contextmanager
+    def leaving(self) -> Iterator[None]:
+        """Wait for the page that the body leads to."""
+        with self.page.expect_navigation() as led:
+            yield
+        self._last(led.value)
 
     def go(self, path: str) -> Response:
         """Open a page of the console."""
-        answer = self.page.goto(f"{self.place.url}/console{path}")
+        return self.open(f"{self.place.url}/console{path}")
+
+    def open(self, url: str) -> Response:
+        """Open an address."""
+        return self._last(self.page.goto(url))
+
+    def send(self, path: str, **form: str) -> int:
+        """Send a form that no page here shows; the status that answers it."""
+        answers: list[int] = []
+
+        def answered() -> bool:
+            sent = self.page.request.post(f"{self.place.url}/console{path}", form=dict(form), timeout=PATIENCE_MS)
+            answers.append(sent.status)
+            return sent.status != BUSY
+
+        until(answered)
+        return answers[-1]
+
+    def _last(self, answer: Response | None) -> Response:
+        """Load again what a busy place did not answer."""
+        while answer is not None and answer.status == BUSY:
+            answer = self.page.reload()
         assert answer is not None
         return answer
 
@@ -166,10 +221,14 @@ def watch(looker: Looker, url: str) -> None:
         if not request.url.startswith((url, "data:", "blob:")):
             looker.wrong.append(f"a request to {request.url}")
 
+    def told(said: ConsoleMessage) -> None:
+        if said.type == "error" and f"status of {BUSY}" not in said.text:  # a busy place is no error of a page
+            looker.wrong.append(f"{page.url}: {said.text}")
+
     page = looker.page
     page.on("request", asked)
     page.on("pageerror", lambda error: looker.wrong.append(f"{page.url}: {error}"))
-    page.on("console", lambda said: looker.wrong.append(f"{page.url}: {said.text}") if said.type == "error" else None)
+    page.on("console", told)
 
 
 @contextmanager
@@ -186,10 +245,8 @@ def chromium() -> Iterator[Browser]:
 
 def hook(place: Place, name: str, *, receives: bool = True) -> None:
     """Add an endpoint to which the sandbox listens, or answers that there is none."""
-    with httpx.Client(trust_env=False, timeout=60) as http:
-        given = {"Authorization": f"Bearer {place.key('hooks', 'admin')}"}
-        url = f"{place.sandbox}/hooks/{name}"
-        made = http.post(f"{place.url}/api/v1/engine/webhooks/{name}", headers=given, json={"url": url})
+    with asking(place.url, place.key("hooks", "admin")) as http:
+        made = http.post(f"/api/v1/engine/webhooks/{name}", json={"url": f"{place.sandbox}/hooks/{name}"})
         assert made.status_code == 201, made.text
         if receives:
             http.put(

@@ -12,10 +12,10 @@ from tests.browser.place import TENANT, Looker, Place, looking, needs_chromium
 from tests.conftest import copy_of_engine
 from tests.faces.processes import at_terminal
 
-pytestmark = [needs_chromium, pytest.mark.slow]
+pytestmark = [needs_chromium, pytest.mark.slow, pytest.mark.timeout(1800)]
 
-MANY, MOST_OF_THEM = 200, 80
-"""Jobs that are added at once; where a minute ends among them, most are on one side of it."""
+MANY = 200
+"""Jobs that are added at once: many more than all that was done before."""
 
 
 @pytest.fixture
@@ -39,10 +39,10 @@ def test_the_link_that_up_prints_opens_now(browser: Browser, place: Place, share
         link = re.search(r"http://\S+/console/enter\?ticket=[\w-]+", said)
         assert link is not None, said
         page = looker.page
-        page.goto(link[0])
+        looker.open(link[0])
 
         expect(page.get_by_role("heading", level=1)).to_contain_text("Now")
-        page.wait_for_url("**/console/")
+        expect(page).to_have_url(re.compile(r"/console/$"))
         terminal.types("\x03")
         terminal.process.wait()
 
@@ -80,13 +80,15 @@ def test_the_pages_around_signing_in_are_readable(browser: Browser, place: Place
 def test_what_is_done_and_fails_is_seen_moving_before_the_minute_is_over(place: Place, lea: Looker) -> None:
     lea.go("/")
     lea.page.evaluate("document.body.dataset.same = 'page'")
+    before = int(place.value("select count(*) from ostinato_data.outcome"))
+    assert before < MANY / 4  # in whichever minute they are done, one of them has more of them than that
     place.add_many("tour.greet", MANY, name="Ada")
     place.add_many("tour.poison", MANY, reason="no such customer")
 
     for whole, running in (("done", "done-now"), ("failing", "failing-now")):
         lea.page.wait_for_function(
-            """([names, most]) => Math.max(...names.map((name) => Number(
-                 document.querySelector(`[data-figure="${name}"]`).textContent.replace(/\\D/g, "")))) >= most""",
-            arg=[[whole, running], MOST_OF_THEM],
+            """([names, before]) => Math.max(...names.map((name) => Number(
+                 document.querySelector(`[data-figure="${name}"]`).textContent.replace(/\\D/g, "")))) > before""",
+            arg=[[whole, running], before],
         )
     assert lea.page.evaluate("document.body.dataset.same") == "page"  # it moved by itself: nobody loaded it again

@@ -11,7 +11,7 @@ from ostinato._core.runtime.installed import installed_apps
 from tests.browser.desk import ROLES, furnish_apps
 from tests.browser.place import NARROW, WIDE, Looker, Place, looking, needs_chromium
 
-pytestmark = [needs_chromium, pytest.mark.proof]
+pytestmark = [needs_chromium, pytest.mark.proof, pytest.mark.timeout(1800)]
 
 LISTS = (
     *("/", "/jobs", "/dead-letters", "/queues", "/workers", "/schedules", "/events", "/webhooks", "/trail"),

@@ -6,12 +6,13 @@ import pytest
 
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.embedded import Urls
-from ostinato._core.engine import audit, keys
+from ostinato._core.engine import audit, keys, sessions
 from ostinato._core.engine.audit import Entry
 from ostinato._core.runtime.testing import KEY
+from ostinato._faces.console.pages.access import PAGE
 from tests.api.conftest import Api
 from tests.console import hostile
-from tests.console.conftest import Console
+from tests.console.conftest import Console, Visitor
 from tests.sql.engine import Session
 
 
@@ -116,6 +117,39 @@ async def test_the_installation_sees_the_tenants_with_their_keys(console: Consol
 
     assert re.search(r"<td>globex</td><td class=\"number\">0</td>", page.text)
     assert re.search(r"<td>acme</td><td class=\"number\">1</td>", page.text)
+
+
+async def all_pages(visitor: Visitor, path: str, name: str) -> list[str]:
+    """The pages of one list of the page, the first to the last."""
+    found = [(await visitor.get(path)).text]
+    while following := re.search(rf'rel="next" href="/console(/access\?{name}=\d+)"', found[-1]):
+        found.append((await visitor.get(following[1])).text)
+    return found
+
+
+async def test_every_key_and_every_session_is_on_a_page(console: Console, api: Api) -> None:
+    lea = await console.visitor("acme", "admin", subject="lea")
+    async with api.worker.connection() as conn:
+        for number in range(PAGE + 10):
+            made = await keys.create(conn, tenant_id="acme", subject=f"till-{number:03}", roles=["reader"])
+            await sessions.open_session(
+                conn, tenant_id="acme", subject=f"till-{number:03}", roles=["reader"], key_id=made.record.id
+            )
+
+    listed = await all_pages(lea, "/access", "key_before")
+    signed_in = await all_pages(lea, "/access", "session_before")
+
+    tills = {f"till-{number:03}" for number in range(PAGE + 10)}
+    for pages, part in ((listed, "API keys"), (signed_in, "Signed in")):
+        shown = [re.findall(r"<td>(till-\d+|lea)\b", section(page, part)) for page in pages]
+        assert [len(each) for each in shown] == [PAGE, 11]
+        assert {name for each in shown for name in each} == tills | {"lea"}
+    assert (await lea.get("/access", key_before="x")).status_code == 422
+
+
+def section(page: str, title: str) -> str:
+    """The part of a page under that title."""
+    return page.partition(f"<h2>{title}</h2>")[2].partition("</section>")[0]
 
 
 async def test_what_is_looked_at_is_never_a_part_of_the_page(console: Console, api: Api, api_urls: Urls) -> None:

@@ -12,7 +12,9 @@ import pytest
 from psycopg import AsyncConnection, AsyncCursor
 
 from ostinato._core.base.errors import DatabaseUnavailable, TooManyRequests
-from ostinato._core.engine import keys, sessions
+from ostinato._core.base.settings import Settings
+from ostinato._core.engine import keys, sessions, webhooks
+from ostinato._core.runtime.testing import KEY
 from ostinato._faces.api.ratelimit import RateLimit
 from ostinato._faces.api.server import end_streams
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
@@ -25,6 +27,12 @@ from tests.console.conftest import Console, Visitor
 from tests.waiting import until_async
 
 TABS = 40
+
+
+@pytest.fixture
+def api_settings() -> Settings:
+    """The secrets of endpoints are sealed."""
+    return Settings(secret_key=KEY)
 
 
 @pytest.fixture
@@ -96,6 +104,33 @@ async def test_a_scope_that_nobody_looks_at_makes_room(watching: Live, monkeypat
     await until_async(is_over)
 
     assert not watching.of("b").is_alone
+
+
+async def test_who_acted_sees_figures_from_after_it_and_they_are_read_once_for_that(
+    console: Console, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "SLOWEST_SECONDS", 3600.0)
+    read: list[str | None] = []
+
+    async def listed(conn: AsyncConnection[Any], *, tenant_id: str | None, **options: Any) -> object:  # noqa: ANN401
+        read.append(tenant_id)
+        return await list_endpoints(conn, tenant_id=tenant_id, **options)
+
+    list_endpoints = webhooks.list_endpoints
+    async with api.worker.connection() as conn:
+        await webhooks.create_endpoint(conn, "partner", "https://example.com/hook", tenant_id="doers")
+    visitor = await console.visitor("doers", "ops")
+    monkeypatch.setattr(webhooks, "list_endpoints", listed)
+    before = await visitor.text("/")
+
+    assert (await visitor.send("/webhooks/doers/partner/pause")).status_code == 303
+    after = [await visitor.text("/") for _ in range(3)]
+
+    assert "none refuses" in before
+    assert ["1 unhealthy" in page for page in after] == [True] * 3
+    assert read == ["doers"] * 2
+    other = await (await console.visitor("doers", "ops")).text("/")
+    assert "1 unhealthy" in other
 
 
 async def test_a_stream_ends_with_the_key_that_signed_in(console: Console, api: Api) -> None:

@@ -3,8 +3,12 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from ostinato._core.engine import series
+import pytest
+
+from ostinato._core.base.settings import Settings
+from ostinato._core.engine import series, webhooks
 from ostinato._core.engine.series import Step
+from ostinato._core.runtime.testing import KEY
 from ostinato._faces.console.live import Snapshot
 from ostinato._faces.console.pages.now import _running, _shape, figures
 from ostinato._faces.console.text import language
@@ -13,6 +17,12 @@ from tests.console.conftest import Console
 
 AT = datetime(2026, 11, 17, 12, 30, 20, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def api_settings() -> Settings:
+    """The secrets of endpoints are sealed."""
+    return Settings(secret_key=KEY)
 
 
 def step(ago: int, done: int, failed: int = 0, p99: float | None = None) -> Step:
@@ -54,6 +64,23 @@ def test_a_scale_that_no_longer_fits_draws_the_page_anew() -> None:
     before, after = (snapshot(step(0, done), step(1, 40)) for done in (3, 400))
 
     assert _shape(before) != _shape(after)
+
+
+async def test_a_tenant_is_told_which_of_its_endpoints_fail_and_of_no_other(console: Console, api: Api) -> None:
+    async with api.worker.connection() as conn:
+        for tenant, name in (("ailing", "partner"), ("ailing", "sound"), ("globex", "theirs")):
+            await webhooks.create_endpoint(conn, name, "https://example.com/hook", tenant_id=tenant)
+            if name != "sound":
+                await webhooks.pause(conn, name, tenant_id=tenant)
+    tenant = await (await console.visitor("ailing", "ops")).text("/")
+    everything = await (await console.visitor("ailing", "admin", "installation")).text("/")
+
+    assert "1 unhealthy" in tenant
+    assert "partner" in tenant
+    assert "sound" not in tenant
+    assert "theirs" not in tenant
+    assert "globex" not in tenant
+    assert "theirs" in everything
 
 
 async def test_what_workers_told_in_the_minute_that_runs_is_on_the_page_before_it_is_over(

@@ -1,5 +1,6 @@
 """Pages, lists and figures are read from a real streaming standby; decisions are made on the primary."""
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from structlog.typing import EventDict
 
 from ostinato._core.base.settings import Settings
 from ostinato._core.engine import keys
+from ostinato._core.runtime import replica
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._faces.api.metrics_page import metrics_app
@@ -130,11 +132,49 @@ async def test_what_was_written_a_moment_ago_is_found_although_the_replica_has_i
     assert again.json()["effect"] == "cancelled"
 
 
+def heading(page: httpx.Response) -> str:
+    found = re.search("<h1.*?</h1>", page.text, re.DOTALL)
+    assert found is not None
+    return found[0]
+
+
+async def test_who_acted_reads_the_primary_until_the_replica_must_have_it_and_others_do_not(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replica, "ANSWER_SECONDS", 300.0)  # a busy replica is still read
+    for client in (site.parts.client, site.staff):
+        assert client.replica is not None
+        client.replica.most_behind = 3600.0
+    job = await enqueued(site)
+    site.caught_up()
+    assert (await site.http.post("/console/sign-in", data={"key": site.key})).status_code == 303
+    del site.http.headers["Authorization"]
+    token = re.search(r'name="token" value="(\w+)"', (await site.get("/console/")).text)
+    assert token is not None
+    site.of_standby("select pg_wal_replay_pause()")
+    until(lambda: site.of_standby("select pg_get_wal_replay_pause_state()") == [("paused",)])
+
+    acted = await site.http.post(f"/console/jobs/{job}/cancel", data={"token": token[1]})
+    pages = [await site.get(f"/console/jobs/{job}") for _ in range(3)]
+
+    assert acted.status_code == 303
+    for page in pages:
+        assert "cancelled" in heading(page)
+        assert LAG not in page.headers
+        assert "Read from a replica" not in page.text
+    assert "max-age=3601" in acted.headers["set-cookie"].lower()
+    site.http.cookies.delete("ostinato-acted")  # as in another browser
+    await site.check()
+    other = await site.get(f"/console/jobs/{job}")
+    assert "cancelled" not in heading(other)
+    assert LAG in other.headers
+
+
 async def test_a_replica_that_is_too_far_behind_away_or_promoted_is_not_read_and_that_is_said_once(
     site: Site, logs: list[EventDict]
 ) -> None:
-    replica = site.parts.client.replica
-    assert replica is not None
+    standby = site.parts.client.replica
+    assert standby is not None
 
     def said() -> list[str]:
         return [line["event"] for line in logs if line["event"].startswith("replica_")]
@@ -143,16 +183,16 @@ async def test_a_replica_that_is_too_far_behind_away_or_promoted_is_not_read_and
     until(lambda: site.of_standby("select pg_get_wal_replay_pause_state()") == [("paused",)])
     await enqueued(site)
     until(lambda: site.of_standby("select lag > 0 from ostinato.show_replication()") == [(True,)])
-    replica._most_behind = 0.0
-    await replica.check()
-    await replica.check()
+    standby.most_behind = 0.0
+    await standby.check()
+    await standby.check()
     assert said().count("replica_lags") == 1
     assert len((await site.get(f"{ENGINE}/jobs")).json()["items"]) == 1
-    replica._most_behind = 60.0
+    standby.most_behind = 60.0
     site.of_standby("select pg_wal_replay_resume()")
     site.caught_up()
     await site.check()
-    assert replica.lag is not None
+    assert standby.lag is not None
     assert "replica_back" in said()
 
     site.pair.standby.promote()
@@ -160,9 +200,9 @@ async def test_a_replica_that_is_too_far_behind_away_or_promoted_is_not_read_and
     assert "replica_promoted" in said()
     assert LAG not in (await site.get(f"{ENGINE}/jobs")).headers
 
-    replica.lag = 0.0  # as before it was noticed: its connections cannot write, even now
+    standby.lag = 0.0  # as before it was noticed: its connections cannot write, even now
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
-        async with replica.pool.connection() as conn:
+        async with standby.pool.connection() as conn:
             await conn.execute("create table public.written ()")
 
 

@@ -104,9 +104,13 @@ async def close(conn: Connection, session_id: int, *, tenant_id: str | None = No
     return bool(await call_value(conn, "close_session", session_id=session_id, tenant_id=tenant_id))
 
 
-async def list_sessions(conn: Connection, *, tenant_id: str | None = None, most: int = 100) -> list[Session]:
-    """Return the sessions that still last, the last used first."""
-    return await call_as(conn, class_row(Session), "list_sessions", _read=True, tenant_id=tenant_id, most=most)
+async def list_sessions(
+    conn: Connection, *, tenant_id: str | None = None, before: int | None = None, most: int = 100
+) -> list[Session]:
+    """Return the sessions that still last, the newest first; `before` is the last id of the page before."""
+    return await call_as(
+        conn, class_row(Session), "list_sessions", _read=True, tenant_id=tenant_id, most=most, before=before
+    )
 
 
 async def prune(conn: Connection) -> int:

@@ -60,7 +60,7 @@ class Replica:
 
     def __init__(self, url: str, primary: Pool, settings: Settings, *, role: str, most: int, pooled: bool) -> None:
         """`url` is the primary's; what `read_url` names takes its place."""
-        self._most_behind = settings.read_lag_seconds
+        self.most_behind = settings.read_lag_seconds
         self._primary = primary
         self._system: str | None = None
         self._said = ""
@@ -103,7 +103,7 @@ class Replica:
             self._leave("replica_of_another_server")
         elif not found.is_replica:
             self._leave("replica_promoted")
-        elif found.lag > self._most_behind:
+        elif found.lag > self.most_behind:
             self._leave("replica_lags", seconds=round(found.lag, 1))
         else:
             self.lag = found.lag
@@ -154,6 +154,20 @@ def current_lag() -> float | None:
     """Return how many seconds behind what was read so far is; None: it is the primary's."""
     reading = _current.get()
     return None if reading is None else reading.lag
+
+
+def lacks_for(replica: Replica | None) -> float:
+    """Return for how many seconds after it was done something may be missing in what is shown."""
+    return 0.0 if replica is None else replica.most_behind + CHECK_SECONDS
+
+
+async def from_primary(work: Callable[[], Awaitable[T]]) -> T:
+    """Do work that must show what was just done, also within work that may be shown from the replica."""
+    token = _current.set(None)
+    try:
+        return await work()
+    finally:
+        _current.reset(token)
 
 
 async def showing(work: Callable[[], Awaitable[T]]) -> tuple[T, float | None]:

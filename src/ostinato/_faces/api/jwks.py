@@ -145,7 +145,7 @@ class IssuerKeys:
 
     async def _fetch(self) -> None:
         try:
-            async with asyncio.timeout(FETCH_SECONDS), httpx.AsyncClient() as http:
+            async with asyncio.timeout(FETCH_SECONDS), httpx.AsyncClient(timeout=FETCH_SECONDS) as http:
                 url = self._keys_url or await self._discover(http)
                 found = usable(await ask(http, "GET", url))
         except TimeoutError:

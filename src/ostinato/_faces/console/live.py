@@ -3,7 +3,8 @@
 A scope is a tenant, or the installation. While somebody looks, its snapshot is read once a second:
 the queues each time, what changes slowly every five or ten seconds. Pages that are drawn and streams
 that are open share it, so two hundred tabs cost the database as much as one. A scope beyond the most
-that are watched at once is read for each page that asks.
+that are watched at once is read for each page that asks. Who has just acted is shown no snapshot from
+before: all of it is read again, from the primary, and so are the next ones until a replica has caught up.
 """
 
 import asyncio
@@ -29,7 +30,8 @@ from ostinato._core.engine.series import QueueRate, Step
 from ostinato._core.engine.subscriptions import Subscription
 from ostinato._core.engine.webhooks import Endpoint
 from ostinato._core.runtime.client import Client
-from ostinato._core.runtime.replica import showing
+from ostinato._core.runtime.replica import from_primary, lacks_for, showing
+from ostinato._faces.api.ratelimit import Bounded
 
 log = get_logger("console")
 
@@ -46,6 +48,9 @@ MOST_STREAMS = 1_000
 MOST_STREAMS_OF_TENANT = 200
 """However often its people sign in: the streams of this process are there for all tenants."""
 MOST_STREAMS_OF_SESSION = 20
+
+MOST_MARKS = 100
+"""So many actions are remembered that a snapshot was read after."""
 
 Scope = str | None
 """A tenant; None means the installation."""
@@ -68,7 +73,7 @@ class Snapshot:
     subscriptions: list[Subscription] = field(default_factory=list)
     """How far each subscription is; empty for a tenant."""
     failing: list[Endpoint] = field(default_factory=list)
-    """Webhook endpoints that refuse, or that nothing is sent to; empty for a tenant."""
+    """Webhook endpoints that refuse, or that nothing is sent to."""
     waits: dict[str, int] = field(default_factory=dict)
     """What waits for a person, by the key of the panel that says so."""
     lag: float | None = None
@@ -153,6 +158,9 @@ class Watched:
         self._clock: tuple[datetime, float] | None = None
         self._asked = time.monotonic()
         self._alone = alone
+        self._reading = asyncio.Lock()
+        self._marks: Bounded[str, None] = Bounded(MOST_MARKS)
+        self._primary_until = 0.0
         # One event for each snapshot, and no condition: a stream that is cancelled while it waits leaves no lock.
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -167,11 +175,18 @@ class Watched:
         """Whether each snapshot is read for the one who asks, and nothing is kept fresh."""
         return self._alone
 
-    async def now(self) -> Snapshot:
-        """Return the newest snapshot; the first one is waited for."""
+    async def now(self, acted: str | None = None) -> Snapshot:
+        """Return the newest snapshot; the first one is waited for.
+
+        `acted` marks what the reader has just done: a snapshot from before is not returned.
+        """
         if not self._alone:
             await self._first()
-        if self.snapshot is None or self._alone:
+        if acted is not None and acted not in self._marks:
+            self._primary_until = time.monotonic() + lacks_for(self._client.replica)
+            await self._read(anew=True)
+            self._marks.keep(acted, None)
+        elif self.snapshot is None or self._alone:
             await self._read()
         assert self.snapshot is not None  # noqa: S101 - it was just read
         return self.snapshot
@@ -221,16 +236,20 @@ class Watched:
         told, self._news = self._news, asyncio.Event()
         told.set()
 
-    async def _read(self) -> None:
-        due = dict(self._due)
+    async def _read(self, *, anew: bool = False) -> None:
+        async with self._reading:
+            due = dict.fromkeys(self._due, 0.0) if anew else dict(self._due)
 
-        async def read() -> Snapshot:
-            self._due = dict(due)  # it may be read again, from the primary
-            return await self._read_new()
+            async def read() -> Snapshot:
+                self._due = dict(due)  # it may be read again, from the primary
+                return await self._read_new()
 
-        new, lag = await showing(read)
-        new.lag = lag
-        self.snapshot = new
+            if anew or time.monotonic() < self._primary_until:
+                new, lag = await from_primary(read), None
+            else:
+                new, lag = await showing(read)
+            new.lag = lag
+            self.snapshot = new
 
     async def _read_new(self) -> Snapshot:
         async with reading(self._client, self._scope) as conn:
@@ -243,8 +262,13 @@ class Watched:
             if slow:
                 new.workers = await inspect.list_workers(conn)
                 new.firings = await _firings(conn, self._scope)
-            if self._is_due("slowest", SLOWEST_SECONDS):
+            if slowest := self._is_due("slowest", SLOWEST_SECONDS):
                 await self._read_slowest(conn, new)
+        if slowest:  # the role of a tenant cannot read endpoints, because of the secrets beside them
+            async with self._client.reading() as conn:
+                new.failing = await webhooks.list_endpoints(
+                    conn, tenant_id=self._scope, failing=True, most=SHOWN, sample=1
+                )
         return new
 
     async def _read_slowest(self, conn: AsyncConnection[Any], new: Snapshot) -> None:
@@ -257,7 +281,6 @@ class Watched:
             since = new.at - timedelta(minutes=5)
             new.rates = {rate.queue: rate for rate in await series.queue_rates(conn, since)}
             new.subscriptions = await subscriptions.list_subscriptions(conn)
-            new.failing = await webhooks.list_endpoints(conn, failing=True, most=SHOWN, sample=1)
 
     def _is_due(self, name: str, seconds: float) -> bool:
         if time.monotonic() < self._due[name]:

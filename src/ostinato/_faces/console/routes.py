@@ -74,7 +74,12 @@ class PageRoute(APIRoute):
 
     async def _answer(self, handler: Callable[[Request], Coroutine[Any, Any, Response]], view: View) -> Response:
         """Draw the page, from a replica if there is one; who has just done something sees it at once."""
-        if self.reads_form or FLASH in view.request.cookies:
+        if self.reads_form:
+            answer = await handler(view.request)
+            if self.needs is not None:
+                view.mark_action(answer)
+            return answer
+        if view.acted is not None or FLASH in view.request.cookies:
             return await handler(view.request)
         answer, lag = await showing(lambda: handler(view.request))
         note_lag_of(view.request, view.snapshot_lag if lag is None else lag)
@@ -139,7 +144,7 @@ def _count(view: View, visit: Visit) -> None:
 
 async def _look_around(view: View) -> None:
     """Set what every page shows: the database's time, and the figures behind the lines of the menu."""
-    found = await view.site.live.of(view.tenant).now()
+    found = await view.site.live.of(view.tenant).now(view.acted)
     view.now, view.snapshot_lag = found.at, found.lag
     view.badges = {
         "dead": found.dead_letters,

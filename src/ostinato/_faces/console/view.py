@@ -13,6 +13,8 @@ tenants. A form comes with the token of its session, and is answered by a redire
 import base64
 import binascii
 import json
+import math
+import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,11 +29,12 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import Forbidden, InvalidInput
 from ostinato._core.engine import audit
-from ostinato._core.runtime.replica import current_lag
+from ostinato._core.runtime.replica import current_lag, lacks_for
 from ostinato._core.web.caller import Caller
 from ostinato._core.web.permissions import Permission
 from ostinato._faces.api.parts import Parts, parts_of
 from ostinato._faces.console.doorman import Visit, is_secure
+from ostinato._faces.console.live import SLOWEST_SECONDS
 from ostinato._faces.console.site import Site, site_of
 from ostinato._faces.console.text import LANGUAGES, Clock, Language, preferred
 
@@ -56,6 +59,8 @@ PLAIN = "/:@!$&'()*+,;="
 HSTS = "max-age=31536000"
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 FLASH = "ostinato-said"
+ACTED = "ostinato-acted"
+LONGEST_MARK = 32
 LONGEST_FLASH = 1_000
 LARGEST_FORM = 65_536
 MOST_FIELDS = 500
@@ -202,6 +207,19 @@ class View:
         """How many seconds the replica is behind that this page was read from; None: it is the primary's."""
         found = [lag for lag in (current_lag(), self.snapshot_lag) if lag is not None]
         return max(found, default=None)
+
+    @property
+    def acted(self) -> str | None:
+        """A mark of what the viewer did a moment ago: pages show it, so nothing older is shown."""
+        return self.request.cookies.get(ACTED, "")[:LONGEST_MARK] or None
+
+    def mark_action(self, response: Response) -> None:
+        """Have the next pages of this browser show what was done, whichever process draws them.
+
+        They are read from the primary for as long as a replica may lack it.
+        """
+        seconds = math.ceil(max(lacks_for(self.site.staff.replica), SLOWEST_SECONDS))
+        response.set_cookie(ACTED, secrets.token_hex(8), max_age=seconds, httponly=True, samesite="strict")
 
     @property
     def reason(self) -> str | None:

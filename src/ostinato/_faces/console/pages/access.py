@@ -16,29 +16,33 @@ from ostinato._faces.console.view import Looking, View
 
 pages = Pages()
 
-MOST = 200
 PAGE = 50
 LONGEST_DAYS = 3_650
 Text = Annotated[str, Query(max_length=200)]
+Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 
 
 @pages.page("/access", needs=CONSOLE_READ)
-async def access(view: Looking, *, after: Text = "") -> Response:
-    """Show the tenants, the keys, who is signed in, and the last actions."""
+async def access(
+    view: Looking, *, after: Text = "", key_before: Before = None, session_before: Before = None
+) -> Response:
+    """Show the tenants, the keys, who is signed in, and the last actions; each list goes on by a page of its own."""
     ENGINE_ADMIN.check(view.roles)
     async with view.site.staff.connection() as conn:
-        found = await keys.list_keys(conn, tenant_id=view.tenant, most=MOST)
-        signed_in = await sessions.list_sessions(conn, tenant_id=view.tenant, most=MOST)
+        found = await keys.list_keys(conn, tenant_id=view.tenant, before=key_before, most=PAGE + 1)
+        signed_in = await sessions.list_sessions(conn, tenant_id=view.tenant, before=session_before, most=PAGE + 1)
         known = await tenants.list_tenants(conn, after=after, most=PAGE + 1) if view.tenant is None else []
     async with view.reading() as conn:
         entries = await audit.list_entries(conn, tenant_id=view.tenant, most=10)
     return view.page(
         "access.html",
-        keys=found,
-        sessions=signed_in,
+        keys=found[:PAGE],
+        older_key=found[PAGE - 1].id if len(found) > PAGE else None,
+        sessions=signed_in[:PAGE],
+        older_session=signed_in[PAGE - 1].id if len(signed_in) > PAGE else None,
         tenants=known[:PAGE],
-        more_tenants=len(known) > PAGE,
-        first=not after,
+        later_tenant=known[PAGE - 1].tenant_id if len(known) > PAGE else None,
+        given={"after": after, "key_before": key_before, "session_before": session_before},
         entries=entries,
         roles=READERS,
     )
@@ -52,7 +56,7 @@ async def who_did_what(
     verb: Text = "",
     target: Annotated[str, Query(max_length=1_000)] = "",
     since: Annotated[str, Query(max_length=20)] = "",
-    before: Annotated[int | None, Query(ge=1, lt=2**63)] = None,
+    before: Before = None,
 ) -> Response:
     """Show every action of an operator that matches: by whom, when, to what, and why."""
     ENGINE_ADMIN.check(view.roles)

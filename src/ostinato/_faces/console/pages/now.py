@@ -27,7 +27,7 @@ LATE_SECONDS = 60
 @pages.page("/", needs=CONSOLE_READ)
 async def now(view: Looking) -> Response:
     """Show the first page."""
-    found = await view.site.live.of(view.tenant).now()
+    found = await view.site.live.of(view.tenant).now(view.acted)
     return view.page(
         "now.html",
         now=found,

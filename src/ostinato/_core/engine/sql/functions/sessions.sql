@@ -116,14 +116,17 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select exists (select from gone)
 $$;
 
--- Returns the sessions of a tenant (null = all) that still last, the last used first.
-create function ostinato.list_sessions(tenant_id text default null, most integer default 100)
-returns setof ostinato_data.session_line language sql volatile
+-- Returns the sessions of a tenant (null = all) that still last, the newest first; `before` is the last one of the page
+-- before.
+create function ostinato.list_sessions(
+    tenant_id text default null, most integer default 100, before bigint default null
+) returns setof ostinato_data.session_line language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.* from (select ostinato.now() as at) n cross join session s
     cross join lateral ostinato_internal.session_line(s) l
     where ($1 is null or s.tenant_id = $1) and s.expires_at > n.at and not s.is_ticket
-    order by s.seen_at desc, s.id desc limit ostinato_internal.page_size($2)
+      and ($3 is null or s.id < $3)
+    order by s.id desc limit ostinato_internal.page_size($2)
 $$;
 
 -- Forgets sessions and tickets that ended, a set at a time; returns how many.
