@@ -726,6 +726,27 @@ MUTANTS = [
         slow=True,
     ),
     Mutant(
+        rule="4.2 a 5xx is a fault",
+        breaks="a code counts more than the status",
+        file=f"{PROVIDERS}/wire.py",
+        old="if told is None or (answer.is_server_error and not holds):",
+        new="if told is None:",
+        tests=(
+            "test_sending.py::test_a_fault_of_twilio_is_no_refusal_either",
+            "test_outages.py::test_a_server_that_fails_three_times_in_a_row_is_away",
+        ),
+        slow=True,
+    ),
+    Mutant(
+        rule="4.2 a 5xx is a fault",
+        breaks="a code that holds the sender is taken for an outage",
+        file=f"{PROVIDERS}/wire.py",
+        old="if told is None or (answer.is_server_error and not holds):",
+        new="if told is None or answer.is_server_error:",
+        tests=("test_sending.py::test_a_fault_of_the_server_is_no_refusal_whatever_code_comes_with_it",),
+        slow=True,
+    ),
+    Mutant(
         rule="4.2 dead letters",
         breaks="a dead letter keeps its used budget",
         file=f"{SEND}/retries.py",
