@@ -1500,6 +1500,15 @@ MUTANTS = [
         tests=("test_hooks.py::test_callbacks_that_wait_are_bounded_by_number_and_by_bytes",),
     ),
     Mutant(
+        rule="an opt-out that a provider tells of",
+        breaks="it waits behind the statuses",
+        file="apps/outbound/jobs.py",
+        old="@APP.job(queue=WORDS)",
+        new="@APP.job(queue=CALLBACKS)",
+        tests=("test_callbacks.py::test_an_opt_out_at_the_provider_waits_behind_no_status",),
+        slow=True,
+    ),
+    Mutant(
         rule="the last word counts",
         breaks="an old START undoes a later STOP",
         file=f"{CONSENT}/inbound.py",
