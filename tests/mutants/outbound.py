@@ -101,9 +101,29 @@ MUTANTS = [
         rule="1.1 again before each attempt",
         breaks="an opt-out is not asked for again",
         file=f"{SQL}/queries.sql",
-        old="and x.address_mac in (w.mac, w.other_mac))",
-        new="and x.address_mac in (w.mac, w.other_mac) and false)",
+        old="and x.address_mac in (outbound.sealed_address(w.mac), outbound.sealed_address(w.other_mac)))",
+        new="and false)",
         tests=("test_refusals.py::test_a_refusal_by_another_name_at_the_address_stops_what_waits",),
+        slow=True,
+    ),
+    Mutant(
+        rule="1.1 the list of who opted out",
+        breaks="the database does not seal it",
+        file=f"{SQL}/functions/sealed.sql",
+        old="""    return sha256(v_secret.outer_key
+        || sha256(v_secret.inner_key || convert_to('suppression' || chr(31), 'UTF8') || mac));
+""",
+        new="    return mac;\n",
+        tests=("test_refusals.py::test_the_list_of_opt_outs_names_nobody_even_if_no_setting_seals_it",),
+        slow=True,
+    ),
+    Mutant(
+        rule="1.1 the list of who opted out",
+        breaks="without the secret nobody has opted out",
+        file=f"{SQL}/functions/sealed.sql",
+        old="    select * into strict v_secret",
+        new="    select * into v_secret",
+        tests=("test_refusals.py::test_without_its_secret_the_list_of_opt_outs_is_not_taken_for_an_empty_one",),
         slow=True,
     ),
     Mutant(
