@@ -375,6 +375,21 @@ async def test_an_opt_out_at_the_provider_revokes_too(world: World) -> None:
     assert await consents(world, other) == {"MARKETING": "REVOKED"}
 
 
+@pytest.mark.parametrize(("channel", "code"), [("SMS", "21610"), ("WHATSAPP", "131050")])
+async def test_an_opt_out_at_the_provider_waits_behind_no_status(world: World, channel: str, code: str) -> None:
+    """Nobody works through statuses here: as many may wait before it as like."""
+    world.providers.script(TO, code)
+    await world.consent(TO, channel=channel, purpose="MARKETING")
+    await world.message(TO, channel=channel, purpose="MARKETING", urgent=True)
+    await world.rows("select ostinato.pause_queue('outbound_callbacks')")
+
+    await world.work()
+
+    (consent,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+    await world.rows("select ostinato.resume_queue('outbound_callbacks')")
+    assert consent["status"] == "REVOKED"
+
+
 async def test_stop_to_a_number_of_a_pool_is_for_the_service_that_sends(world: World) -> None:
     """Twilio names the number of the pool and the Messaging Service; the sender is the latter."""
     service = "MG" + "a" * 32

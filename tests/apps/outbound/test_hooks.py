@@ -17,6 +17,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.database import Database
 from ostinato._faces.api.parts import CONNECTIONS, Parts
 from ostinato.apps.outbound import APP
+from ostinato.apps.outbound.consent import inbound
 from ostinato.apps.outbound.http import turns
 from ostinato.apps.outbound.http.hooks import MOST_HEARD_BYTES
 from ostinato.apps.outbound.http.turns import AT_ONCE, MOST_WAITING, MOST_WAITING_BYTES, Turns
@@ -185,6 +186,35 @@ async def test_a_stop_that_is_left_to_its_job_waits_behind_no_status(
     assert await world.value("select count(*) from ostinato_data.ready where queue = 'outbound_callbacks'") > 0
     await world.rows("select ostinato.resume_queue('outbound_callbacks')")
     await world.work()
+    assert await world.value("select count(*) from outbound.callback where processed_at is null") == 0
+
+
+async def test_a_stop_that_is_left_to_its_job_passes_the_statuses_that_are_worked_through(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One queue takes turns with the other: no more than a turn of statuses is applied before a word."""
+    many, left = 600, []
+    await world.consent(TO)
+    status = json.dumps({"statuses": [{"id": "s", "status": "sent", "timestamp": str(int(NOON.timestamp()))}]})
+    await world.rows(
+        "select outbound.add_callback('whatsapp', '', null, %s::text::bytea, null) from generate_series(1, %s)",
+        status,
+        many,
+    )
+    await world.providers.make(world.cloud.signed(PHONE_NUMBER_ID, spoken_in_a_large_one(words(1, "STOP TOUT")[0])))
+    real = inbound.came_in
+
+    async def seen(*given: Any) -> int:  # noqa: ANN401 - as the real one
+        left.append(await world.value("select count(*) from outbound.callback where processed_at is null"))
+        return await real(*given)
+
+    monkeypatch.setattr(inbound, "came_in", seen)
+    await world.work()
+
+    (consent,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+    assert consent["status"] == "REVOKED"
+    assert left
+    assert left[0] > many / 2
     assert await world.value("select count(*) from outbound.callback where processed_at is null") == 0
 
 

@@ -232,6 +232,65 @@ def test_services_report_in_their_own_forms(document: dict[str, Any], told: str,
 
 
 @pytest.mark.parametrize(
+    "bounce",
+    [
+        *(None, 7, [], "?", {}),
+        {"bouncedRecipients": None},
+        {"bouncedRecipients": []},
+        {"bouncedRecipients": {}},
+        {"bouncedRecipients": 7},
+        {"bouncedRecipients": "?"},
+        {"bouncedRecipients": [None, [], {}]},
+        {"bounceType": {}, "bouncedRecipients": [{"status": ["5.1.1"], "diagnosticCode": {"\ud800": 1}}]},
+        {"bounceType": "Permanent", "bouncedRecipients": [{"status": 511, "diagnosticCode": ["x"] * 99}]},
+    ],
+)
+def test_an_odd_bounce_of_a_service_is_a_bounce_all_the_same(bounce: object) -> None:
+    for mail in (SES_MAIL, SES_MAIL | {"messageId": None}, SES_MAIL | {"messageId": ["?"], "source": {}}):
+        document = {"notificationType": "Bounce", "mail": mail, "bounce": bounce}
+        for posted in (document, {"Type": "Notification", "Message": document}):
+            ((line,), odd) = reports.read(Posted("", json.dumps(posted).encode()), OutboundSettings())
+
+            assert isinstance(line, StatusLine)
+            assert (line.message_id, line.reported, line.error_code[0], odd) == (MESSAGE, "failed", "5", 0)
+
+
+@pytest.mark.parametrize(
+    "document", [SES | {"mail": {}}, POSTMARK | {"RecordType": "Delivery", "MessageID": None}, {"event-data": {}}]
+)
+def test_reports_without_an_id_are_told_apart(document: dict[str, Any]) -> None:
+    """What has the name of another is taken for it again, and changes nothing."""
+    if "event-data" in document:
+        document = {"event-data": MAILGUN | {"id": None, "event": "delivered"}}
+    named = set()
+    for extra in ("one", "two", "one"):
+        ((line,), _) = reports.read(Posted("", json.dumps(document | {"x": extra}).encode()), OutboundSettings())
+        assert isinstance(line, StatusLine)
+        named.add(line.provider_message_id)
+
+    assert len(named) == 2
+
+
+async def test_an_odd_bounce_is_taken_stored_and_holds_up_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTINATO_OUTBOUND_MAILGUN_SIGNING_KEY", "key")
+    world.read_settings_again()
+    secret = {"X-Bounce-Secret": SECRET}
+    half = {"signature": {"timestamp": "\ud800", "token": "", "signature": "\ud800"}}
+    refused = await world.http.post(HOOK, content=json.dumps(half))
+    for recipients in (7, [], [{"status": "5.1.1"}]):
+        odd = {"notificationType": "Bounce", "mail": {}, "bounce": {"bouncedRecipients": recipients}}
+        answer = await world.http.post(HOOK, json=odd, headers=secret)
+        assert answer.status_code == 200
+
+    await world.work()
+
+    assert refused.status_code == 401
+    assert await world.rows("select processed_at is not null, ignored from outbound.callback") == [(True, 1)] * 3
+
+
+@pytest.mark.parametrize(
     "document",
     [
         {},

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from ostinato.apps.outbound import rules
@@ -134,6 +135,43 @@ async def test_a_complaint_ends_the_consent_for_an_address_however_that_is_spelt
     (consent,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
 
     assert (consent["status"], len(world.providers.sent)) == ("REVOKED", 1)
+
+
+@pytest.mark.parametrize("secret", ["", "of-a-setting"])
+async def test_the_list_of_opt_outs_names_nobody_even_if_no_setting_seals_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    """Whoever reads the table cannot try out numbers; who opted out is found all the same."""
+    monkeypatch.setenv("OSTINATO_OUTBOUND_TOKEN_SECRET", secret)
+    world.read_settings_again()
+    await set_clock(world.engine, NOON + timedelta(hours=10))  # 22:00 in Paris: what is asked for waits
+    await world.consent(TO, subjectId="other")
+    waiting = await world.message(TO, subjectId="other")
+    await world.consent(TO)
+    await world.consent(TO, status="REVOKED")
+    tried = hmac.new(secret.encode(), f"suppression\0acme\0WHATSAPP\0{TO}".encode(), hashlib.sha256).digest()
+    codes = {bytes(row[0]) for row in await world.rows("select address_mac from outbound.suppression")}
+
+    await world.consent(TO, subjectId="again", source="IMPORT")
+    refused = await world.message(TO, subjectId="again", status=422)
+    await set_clock(world.engine, NOON + timedelta(days=1))
+    await world.work()
+
+    assert codes
+    assert tried not in codes
+    assert refused["values"]["reason"] == "CONSENT_SUPPRESSED"
+    assert (await world.show(waiting))["status"] == "CANCELLED"
+    assert world.providers.asked == {}
+
+
+async def test_without_its_secret_the_list_of_opt_outs_is_not_taken_for_an_empty_one(world: World) -> None:
+    await world.consent(TO)
+    await world.consent(TO, status="REVOKED")
+    async with world.engine.admin.transaction(force_rollback=True):
+        await world.rows("delete from outbound.secret")
+
+        with pytest.raises(psycopg.errors.NoDataFound):
+            await world.rows("select outbound.sealed_address('')")
 
 
 async def test_an_opt_out_of_an_earlier_release_counts_as_it_was_spelt(world: World) -> None:

@@ -253,6 +253,43 @@ async def test_faults_of_the_network_and_odd_answers(world: World) -> None:
         await world.rows("update outbound.sender set held_until = null, outage_since = null, troubles = 0")
 
 
+@pytest.mark.parametrize(
+    ("answer", "code", "status", "waits_for"),
+    [
+        ("100:500", "HTTP_500", "QUEUED", "RETRY"),
+        ("987654:503", "HTTP_503", "QUEUED", "RETRY"),
+        ("131047:500", "HTTP_500", "QUEUED", "RETRY"),
+        ("131026:504", None, "SENDING", "UNKNOWN_OUTCOME"),  # a gateway may have handed it on
+        ("3:500", "3", "QUEUED", "HOLD"),  # as Meta documents it
+    ],
+)
+async def test_a_fault_of_the_server_is_no_refusal_whatever_code_comes_with_it(
+    world: World, answer: str, code: str | None, status: str, waits_for: str | None
+) -> None:
+    """4.2: what is not retried is a 4xx of the provider."""
+    world.providers.script(TO, answer)
+    made = await sent(world, urgent=True)
+
+    await world.work()
+
+    shown = await world.show(made)
+    assert (shown["errorCode"], shown["status"], shown["waitsFor"]) == (code, status, waits_for)
+    troubles = await world.value("select troubles from outbound.sender where channel = 'WHATSAPP'")
+    assert troubles == (0 if waits_for == "HOLD" else 1)
+
+
+async def test_a_fault_of_twilio_is_no_refusal_either(world: World) -> None:
+    world.providers.script(TO, "21211:503")
+    await world.consent(TO, channel="SMS")
+    made = await world.message(TO, channel="SMS", urgent=True)
+
+    await world.work()
+
+    shown = await world.show(made)
+    assert (shown["errorCode"], shown["status"]) == ("HTTP_503", "QUEUED")
+    assert "21211" in shown["attempts"][0]["errorMessage"]
+
+
 async def test_a_provider_may_name_the_time_at_which_it_wants_to_be_asked_again(world: World) -> None:
     """4.2: Retry-After as a date."""
     later = NOON + timedelta(hours=2)

@@ -26,6 +26,8 @@ select 'acme', gen_random_uuid(), 's', 'WHATSAPP', 'TRANSACTIONAL', v.address, '
 from (values ('+33639981234', 'kept'), ('', 'erased')) v (address, key);
 insert into outbound.audit_event (tenant_id, action, actor, details)
 values ('acme', 'NOTIFICATION_SENT', 'x', '{"attempt_no": 1, "provider_message_id": "wamid.kept"}');
+insert into outbound.suppression (tenant_id, channel, purpose, address_mac, source, since)
+values ('acme', 'WHATSAPP', 'MARKETING', sha256('one'), 'API', '2026-01-01');
 insert into outbound.callback (provider, url, body, processed_at) values
     ('whatsapp', '', '+33639981234', now()), ('whatsapp', '', 'waits', null);
 """
@@ -50,6 +52,8 @@ def test_what_an_earlier_release_stored_is_sealed_blanked_and_owned(shared_serve
         found = {key: (json.loads(fingerprint), told) for key, fingerprint, told in rows}
         owned = conn.execute("select provider, key, tenant_id, proof, account from outbound.ownership").fetchall()
         (details,) = conn.execute("select details from outbound.audit_event").fetchone() or ({},)
+        refused = conn.execute("select address_mac = outbound.sealed_address(sha256('one')) from outbound.suppression")
+        opted_out = refused.fetchall()
         bodies = {bytes(body) for (body,) in conn.execute("select body from outbound.callback")}
     assert found == {"kept": (sealed, "wamid.kept"), "erased": ({}, None)}
     assert sealed["to"] != "abc"
@@ -59,4 +63,5 @@ def test_what_an_earlier_release_stored_is_sealed_blanked_and_owned(shared_serve
         ("whatsapp", "100200300", "acme", "BEFORE", True),
     ]
     assert details == {"attempt_no": 1}
+    assert opted_out == [(True,)]
     assert bodies == {b"", b"waits"}

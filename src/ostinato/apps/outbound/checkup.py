@@ -11,9 +11,6 @@ def troubles(settings: OutboundSettings) -> list[Trouble]:
     """Find what is missing beside what is set."""
     used = [each for each in PROVIDERS.values() if each.is_set_up(settings)]
     missing = [one for each in used for one in each.missing(settings)]
-    if used and not (settings.suppression_secret or settings.token_secret):
-        problem = "the list of those who opted out is sealed with no secret"
-        missing.append((problem, "SUPPRESSION_SECRET"))
     if used and settings.public_url.startswith("http://127.0.0.1"):
         problem = "providers cannot call back: nobody else reaches this address"
         missing.append((problem, "PUBLIC_URL"))

@@ -85,7 +85,7 @@ async def _take(ctx: Context, callback_id: int, begin: int = 0, done: int = 0) -
         ctx.result = {"applied": done, "ignored": ignored, **asked}
 
 
-@APP.job(queue=CALLBACKS)
+@APP.job(queue=WORDS)  # it is a person's word, by way of the provider: it waits for no status
 async def opt_out(ctx: Context, message_id: UUID, code: str, *, transactional: bool) -> None:
     """End the consents of a recipient who opted out, as a provider says, and cancel what waits."""
     async with ctx.transaction() as conn:

@@ -36,7 +36,9 @@ class OutboundSettings(Section):
     ca_file: str = setting("", "A file of certificates (PEM) that are trusted beside the usual ones.")
     token_secret: str = setting("", "Seals unsubscribe links and return addresses (a secret); needed for mail.")
     suppression_secret: str = setting(
-        "", "Seals the list of those who opted out (a secret, for years); empty: token_secret does."
+        "",
+        "Seals the list of those who opted out, with the secret in the database (a secret, for years); empty:"
+        " token_secret does, or that in the database alone.",
     )
     trusted_tenants: str = setting(
         "",

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-import psycopg
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
@@ -30,7 +29,6 @@ from ostinato.apps.outbound.store import Row
 from ostinato.errors import (
     Forbidden,
     HeaderMissing,
-    OstinatoError,
     SecretKeyMissing,
     SecretRefused,
     SignatureMismatch,
@@ -155,7 +153,7 @@ async def _hear(  # noqa: PLR0917 - which callback, what it says, and who signed
         heard = await callbacks.read(provider, posted, settings)
         if callbacks.words_of(heard.lines):
             await callbacks.hear(client, callback_id, heard, settings, only)
-    except (OstinatoError, psycopg.Error) as error:
+    except Exception as error:  # noqa: BLE001 - it is stored: the provider need not post it again
         log.warning("callback_heard_later", provider=provider, error_code=type(error).__name__)
 
 

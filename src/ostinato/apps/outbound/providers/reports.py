@@ -59,8 +59,8 @@ def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
     told = document_of(posted.body).get("signature") if may_be else None
     if not isinstance(told, dict):
         return False
-    signed = f"{told.get('timestamp')}{told.get('token')}".encode()
-    return is_same(hmac.new(key.encode(), signed, hashlib.sha256).hexdigest(), str(told.get("signature")))
+    signed = storable(f"{told.get('timestamp')}{told.get('token')}").encode()
+    return is_same(hmac.new(key.encode(), signed, hashlib.sha256).hexdigest(), storable(told.get("signature")))
 
 
 def read(posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
@@ -155,7 +155,8 @@ def _asked_for(mail: Message) -> Iterator[str]:
 def _of_service(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings) -> Iterator[Line]:
     """Read what a service posts as JSON, by the field that only it has."""
     if document.get("Type") == "Notification":  # SNS, with the notification as a text inside
-        document = document_of(str(document.get("Message") or "").encode())
+        told = document.get("Message")
+        document = told if isinstance(told, dict) else document_of(storable(told or "").encode())
     readers: tuple[tuple[str, Callable[..., Line | None]], ...] = (
         ("notificationType", _ses),
         ("eventType", _ses),
@@ -191,7 +192,7 @@ def _ses(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings
     found = _BOUNCE.search(str(mail.get("source") or ""))
     about = read_bounce_token(settings.token_secret, found[1].lower()) if found else None
     about = about or _uuid(named.get("x-ostinato-message"))
-    name = f"ses:{mail.get('messageId')}"
+    name = _name("ses", mail.get("messageId"), posted)
     if kind == "Complaint":
         return ComplaintLine(PROVIDER, about, posted.received_at)
     if kind == "Delivery":
@@ -199,14 +200,15 @@ def _ses(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings
     if kind != "Bounce":
         return None
     bounce = _part(document, "bounce")
-    first = next((each for each in bounce.get("bouncedRecipients") or () if isinstance(each, dict)), {})
+    bounced = bounce.get("bouncedRecipients")
+    first = next((each for each in bounced if isinstance(each, dict)), {}) if isinstance(bounced, list) else {}
     code = _code(first.get("status"), hard=str(bounce.get("bounceType")) not in _SOFT)
     return _line(name, about, posted, "failed", code, str(first.get("diagnosticCode") or kind))
 
 
 def _postmark(document: Mapping[str, Any], posted: Posted, settings: OutboundSettings) -> Line | None:  # noqa: ARG001 - as the others
     about = _uuid(_part(document, "Metadata").get("ostinato"))
-    name, kind = f"postmark:{document.get('MessageID')}", document["RecordType"]
+    name, kind = _name("postmark", document.get("MessageID"), posted), document["RecordType"]
     bounce = str(document.get("Type"))
     if kind == "SpamComplaint" or (kind == "Bounce" and bounce in ("SpamComplaint", "Unsubscribe")):
         return ComplaintLine(PROVIDER, about, posted.received_at)
@@ -222,7 +224,7 @@ def _mailgun(document: Mapping[str, Any], posted: Posted, settings: OutboundSett
     data = _part(document, "event-data")
     found = _OURS.match(str(_part(_part(data, "message"), "headers").get("message-id") or ""))
     about = _uuid(found[1] if found else None)
-    name, kind = f"mailgun:{data.get('id')}", data.get("event")
+    name, kind = _name("mailgun", data.get("id"), posted), data.get("event")
     if kind == "complained":
         return ComplaintLine(PROVIDER, about, posted.received_at)
     if kind == "delivered":
@@ -239,6 +241,11 @@ def _line(  # noqa: PLR0917 - what a line says, in its order
 ) -> StatusLine:
     named = storable(name)[: lines.LONGEST_ID]
     return StatusLine(PROVIDER, None, named, told, posted.received_at, about, None, code, sanitised(said), timed=False)
+
+
+def _name(service: str, told: object, posted: Posted) -> str:
+    """Name a report by the service's id; one without is named by its bytes, or it would pass for the one before."""
+    return f"{service}:{told}" if isinstance(told, str | int) and told else f"{service}:{_digest(posted)}"
 
 
 def _code(given: object, *, hard: bool) -> str:

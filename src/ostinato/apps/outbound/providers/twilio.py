@@ -126,7 +126,7 @@ class Twilio(Provider):
             return answer
         document = document_of(answer.content)
         if not answer.is_success:
-            return wire.refused(answer, document.get("code"), str(document.get("message") or ""))
+            return wire.refused(answer, document.get("code"), str(document.get("message") or ""), self.errors)
         if isinstance(document.get("sid"), str):
             return Taken(document["sid"], safe(document))
         return Lost("the answer has no sid")
@@ -221,8 +221,9 @@ class Exchange(StandIn):
         if answer == standin.HANG:
             return None
         if answer not in (standin.OK, standin.LOST, standin.SILENT):
-            status = {"20429": 429, "20003": 401}.get(answer, 400)
-            told = {"code": int(answer), "message": f"sandbox {answer} for {to}", "status": status}
+            code, _, given = answer.partition(":")  # "21211", or "21211:503" by another status
+            status = int(given or {"20429": 429, "20003": 401}.get(code, 400))
+            told = {"code": int(code), "message": f"sandbox {code} for {to}", "status": status}
             return Reply(told, status)
         url = form.get("StatusCallback", "")
         made = world.take("twilio", "SM", to, url, dict(form))

@@ -121,7 +121,7 @@ class WhatsApp(Provider):
         told = document.get("error")
         error = told if isinstance(told, dict) else {}
         details = (error.get("error_data") or {}).get("details") or error.get("message") or ""
-        return wire.refused(answer, error.get("code"), details)
+        return wire.refused(answer, error.get("code"), details, self.errors)
 
     async def prove(self, sender: Sender, expected: str, wire: Wire) -> str | None:  # noqa: ARG002 - as the protocol has it
         """Ask Meta for the number with the sender's own token: the installation's proves nothing of a tenant."""

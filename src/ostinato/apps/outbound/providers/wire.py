@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import httpx
 
+from ostinato.apps.outbound.policy import Kind, Ruling
 from ostinato.apps.outbound.providers.protocol import Lost, NotSent, Refused
 from ostinato.apps.outbound.providers.sessions import Sessions
 from ostinato.apps.outbound.settings import OutboundSettings
@@ -67,15 +68,24 @@ class Wire:
             return None
         return document_of(answer.content) if answer.is_success else None
 
-    def refused(self, answer: httpx.Response, code: object, message: str) -> Refused | Lost:
-        """Make a refusal of an answer, by the provider's code or else by its status."""
+    def refused(
+        self, answer: httpx.Response, code: object, message: str, errors: Mapping[str, Ruling]
+    ) -> Refused | Lost:
+        """Make a refusal of an answer, by the provider's code or else by its status.
+
+        A fault of the server says nothing of the message, whatever code is in it; only a code that holds the
+        sender counts, because Meta answers some of those with status 500.
+        """
         status = answer.status_code
-        if not isinstance(code, int):
+        told = str(code) if isinstance(code, int) else None
+        holds = told is not None and told in errors and errors[told].kind is Kind.HOLD
+        if told is None or (answer.is_server_error and not holds):
             if status in _GATEWAY:  # it handed the request on, and heard no more
                 return Lost(f"status {status}: a gateway had no answer")
-            code, message = f"HTTP_{status}", f"status {status}"
+            message = f"status {status}" if told is None else f"status {status}, code {told}: {message}"
+            told = f"HTTP_{status}"
         wait = retry_after_seconds(answer.headers.get("retry-after"), self.now)
-        return Refused(str(code), sanitised(message), safe(document_of(answer.content)), wait)
+        return Refused(told, sanitised(message), safe(document_of(answer.content)), wait)
 
 
 @asynccontextmanager

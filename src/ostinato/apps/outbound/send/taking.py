@@ -18,7 +18,6 @@ from ostinato.apps.outbound.providers.lines import StatusLine
 from ostinato.apps.outbound.send import callbacks
 from ostinato.apps.outbound.send.callbacks import Report
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.errors import BodyTooLarge
 from ostinato.jobs import Batch, Item
 from ostinato.observe import get_logger
 
@@ -82,7 +81,8 @@ async def _found(batch: Batch[Callback], settings: OutboundSettings) -> list[Tak
     for row in rows:
         try:
             lines, odd = await callbacks.read(row["provider"], callbacks.stored(row), settings)
-        except BodyTooLarge:
+        except Exception as error:  # noqa: BLE001 - it is tried alone, and refused or failed alone
+            log.warning("callback_not_read", provider=row["provider"], error=type(error).__name__)
             continue
         item, usual = items[row["id"]], [line for line in lines if _is_usual(line)]
         if 0 < len(lines) <= FEW and len(usual) == len(lines):

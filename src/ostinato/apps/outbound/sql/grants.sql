@@ -48,7 +48,7 @@ grant execute on function
 to ostinato_api;
 grant execute on function
     outbound.note_message, outbound.note_messages, outbound.note_audit, outbound.figures, outbound.sealed,
-    outbound.proof_of, outbound.usable, outbound.hears,
+    outbound.sealed_address, outbound.proof_of, outbound.usable, outbound.hears,
     outbound.accept_messages, outbound.consent_refusal, outbound.lanes, outbound.facts, outbound.is_outdated,
     outbound.emit_status, outbound.judge_messages, outbound.add_messages, outbound.note_judged, outbound.start_judged,
     outbound.start_sends, outbound.start_send,

@@ -429,7 +429,7 @@ select m.*, to_jsonb(s) as sender, outbound.usable(s) as usable, to_jsonb(t) as 
     i.provider_message_id as last_inbound_id, to_jsonb(k) as contribution, to_jsonb(b) as member, to_jsonb(r) as asked,
     ostinato.now() as now, outbound.consent_refusal(c, m.to_address, exists (select from outbound.suppression x
     where x.tenant_id = m.tenant_id and x.channel = m.channel and x.purpose = m.purpose
-               and x.address_mac in (w.mac, w.other_mac))) as refusal
+               and x.address_mac in (outbound.sealed_address(w.mac), outbound.sealed_address(w.other_mac)))) as refusal
 from unnest(%(tenant_ids)s::text[], %(ids)s::uuid[], %(macs)s::bytea[], %(other_macs)s::bytea[])
     as w (tenant_id, id, mac, other_mac)
 join outbound.message m on m.tenant_id = w.tenant_id and m.id = w.id
@@ -638,7 +638,7 @@ where i.tenant_id = %(tenant_id)s and (%(from_address)s::text is null or i.from_
 order by i.id desc limit %(most)s;
 
 -- name: suppress
--- Remembers that nothing more is wanted at an address; the last word counts.
+-- Remembers that nothing more is wanted at an address; the last word counts. A trigger seals what stands for it.
 insert into outbound.suppression (tenant_id, channel, purpose, address_mac, source, since)
 select %(tenant_id)s, %(channel)s, p, %(address_mac)s, %(source)s, %(since)s from unnest(%(purposes)s::text[]) p
 on conflict (tenant_id, channel, purpose, address_mac) do update set source = excluded.source, since = excluded.since
@@ -648,14 +648,14 @@ where outbound.suppression.since < excluded.since;
 -- Something is wanted again at an address, since a time.
 delete from outbound.suppression
 where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
-    and address_mac = any (%(address_macs)s) and since < %(at)s
+    and address_mac in (select outbound.sealed_address(a) from unnest(%(address_macs)s::bytea[]) a) and since < %(at)s
 returning purpose;
 
 -- name: suppressed_since
 -- Since when nothing more is wanted at an address, for one of some purposes.
 select max(since) as since from outbound.suppression
 where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
-    and address_mac = any (%(address_macs)s);
+    and address_mac in (select outbound.sealed_address(a) from unnest(%(address_macs)s::bytea[]) a);
 
 -- name: prune
 -- Forgets the bytes of callbacks and what guards against their repetition, when no provider repeats them any more; what

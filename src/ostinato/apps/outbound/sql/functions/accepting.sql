@@ -95,7 +95,8 @@ language sql volatile set search_path = outbound, pg_catalog, pg_temp as $$
         and c.purpose = g.purpose
     cross join lateral (select case when g.inbound_id is null then outbound.consent_refusal(c, g.to_address, exists (
         select from suppression x where x.tenant_id = $1 and x.channel = g.channel and x.purpose = g.purpose
-        and x.address_mac in (select decode(a, 'hex') from unnest(g.address_macs) a))) end as refusal) r
+        and x.address_mac in (select outbound.sealed_address(decode(a, 'hex'))
+            from unnest(g.address_macs) a))) end as refusal) r
 $$;
 
 -- Writes messages that are new, in the order of their keys; returns the ids of those whose key nobody took meanwhile.
