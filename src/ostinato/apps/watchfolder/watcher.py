@@ -24,7 +24,6 @@ from ostinato.apps.watchfolder.tick.context import Hooks
 from ostinato.apps.watchfolder.tick.orchestrator import BUSY_TICK_SECONDS, LOOK_SECONDS, Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
 from ostinato.apps.watchfolder.tick.sights import blocked_sentence, last_problem
-from ostinato.errors import NotFound
 
 NOTE_SECONDS = 5.0
 RECONCILE_SECONDS = 1.0
@@ -187,15 +186,11 @@ class Watcher:
         return next(said, "")[:2000] or None
 
     def _write_down(self, row: dict[str, Any]) -> None:
-        with contextlib.suppress(NotFound):  # carried out meanwhile
-            duplicates.decide(
-                self._orchestrator.folders,
-                row["job_key"],
-                row["action"],
-                row["decided_by"],
-                row["decided_files"],
-                at=row["decided_at"].isoformat(),
-            )
+        """Write a decision down, also one about a file that was taken away since: the tick refuses it."""
+        place = self._orchestrator.folders.hold / str(row["job_key"])
+        if place.is_dir():
+            decided = {"action": row["action"], "decidedBy": row["decided_by"], "files": row["decided_files"]}
+            duplicates.write_down(place, {**decided, "decidedAt": row["decided_at"].isoformat()})
 
 
 def _problem(done: dict[str, Any], profile: Document | None, trouble: str | None) -> str | None:
