@@ -25,6 +25,8 @@ begin
         execute format('delete from ostinato_data.%I', v_table);
     end loop;
     -- Time goes on from test to test: ids are made of it, and never go back. No test is to meet the end of a day.
+    update ostinato_data.test_clock set shift = shift + (frozen - clock_timestamp()), frozen = null
+    where frozen is not null;
     update ostinato_data.test_clock set shift = shift + interval '12 hours'
     where extract(hour from ostinato.now() at time zone 'UTC') >= 20;
     update ostinato_data.tick set last = ostinato.now(), grace_until = '-infinity';

@@ -13,7 +13,9 @@ from ostinato import Worker
 from ostinato.apps.enrichment.sandbox import Registers
 from ostinato.lab.sandbox.running import Running
 from tests.api.conftest import Api
+from tests.apps.enrichment.turning import Deadlines
 from tests.runtime.lab import Lab
+from tests.waiting import until_async
 
 ALL_FINE = "999000003"
 # Made before a worker makes them beside what the test adds: who inserts then has to try again.
@@ -129,6 +131,12 @@ class Place:
         finally:
             await self.lab.rows("drop function public.fail_once() cascade")
             await self.lab.rows("drop sequence public.tries")
+
+    async def timed_out(self, deadlines: Deadlines, path: str) -> None:
+        """Wait until a call is under way that its source does not answer, and let its time be over: three times."""
+        for count in (1, 2, 3):
+            await until_async(lambda n=count: len(self.calls(path)) == n)  # type: ignore[misc]
+            deadlines.end()
 
     async def running(self, siren: str = ALL_FINE) -> None:
         """Wait until a company runs."""

@@ -7,6 +7,7 @@ import pytest
 
 from ostinato._core.base import log
 from tests.apps.enrichment.place import ALL_FINE, Place
+from tests.apps.enrichment.turning import Deadlines
 
 NO_RCS = "999000029"
 
@@ -179,17 +180,21 @@ async def test_s11_a_refresh_while_one_runs_joins_it(place: Place) -> None:
 
 
 async def test_s12_a_timeout_is_logged_with_its_fields(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OSTINATO_ENRICHMENT_TIMEOUT_MS", "300")
+    place.sources.order("/registers/api/companies/*", "stall*")
+    deadlines = Deadlines(monkeypatch)
     out = io.StringIO()
     log.configure("json", "info", stream=out)
     try:
-        request_id = await place.enriched("999000037")
+        async with place.worker():
+            request_id = await place.made("999000037")
+            await place.timed_out(deadlines, "/companies/999000037")
+            await place.ended("999000037")
     finally:
         log.be_quiet()
 
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     timeouts = [line for line in lines if line.get("error_code") == "TIMEOUT"]
-    assert "INPI_RNE" in {line["source_api"] for line in timeouts}
+    assert {line["source_api"] for line in timeouts} == {"INPI_RNE"}
     for line in timeouts:
         assert line["request_id"] == request_id
         assert line["company_siren"] == "999000037"

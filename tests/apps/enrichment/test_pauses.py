@@ -1,16 +1,12 @@
 """Pauses, turns and lines: a job sleeps until it may call, keeps the rate, and costs nothing meanwhile."""
 
-import os
 from datetime import UTC, timedelta
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from ostinato.apps.enrichment.sandbox import Registers
-from ostinato.lab.sandbox.running import Running, running
-from ostinato.lab.torture.crew import Crew
 from tests.apps.enrichment.place import ALL_FINE, Place
+from tests.apps.enrichment.turning import WorkerTime, searches, strict
 from tests.waiting import until_async
 
 SEARCH, RCS = "/registers/search", "/registers/v3/*"
@@ -25,6 +21,7 @@ async def pass_seconds(place: Place, seconds: float) -> None:
 
 async def test_a_pause_of_the_search_that_others_caused_is_slept_through(place: Place) -> None:
     place.sources.order(SEARCH, "reset*3")
+    await place.lab.engine.clock.freeze()
     async with place.worker():
         for siren in THEIRS:
             await place.made(siren, tenant="globex")
@@ -77,6 +74,7 @@ async def test_a_pause_that_begins_during_a_run_is_slept_through_with_the_lock(p
             await place.lab.until(
                 "select exists (select from ostinato_data.step where name = %s)", "keep API_RECHERCHE_ENTREPRISES"
             )
+            await place.lab.engine.clock.freeze()
             await place.lab.rows(
                 "update enrichment.source set paused_until = ostinato.now() + interval '10 minutes',"
                 " paused_for = 'RATE_LIMIT' where source_api = 'API_ENTREPRISE_RCS'"
@@ -95,47 +93,36 @@ async def test_a_pause_that_begins_during_a_run_is_slept_through_with_the_lock(p
 
 
 async def test_a_worker_that_was_stopped_sends_no_call_whose_turn_went_by(
-    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search that allows seven calls a second, and twenty companies that wait for their turn."""
-    strict = Registers()
-    with running(strict) as sandbox:
-        for name, value in strict.settings(sandbox.url).items():
-            monkeypatch.setenv(name, value)
-        for name in ("SEARCH_PER_SECOND", "INPI_PER_SECOND", "RCS_PER_SECOND"):
-            # Three calls below the limit of seven: on a busy machine calls arrive late, among others.
-            monkeypatch.setenv(f"OSTINATO_ENRICHMENT_{name}", "4")
-        ours = {
-            name.removeprefix("OSTINATO_").lower(): value
-            for name, value in os.environ.items()
-            if name.startswith("OSTINATO_ENRICHMENT_")
-        }
-        sirens = [f"9980000{number:02}" for number in range(20)]
-        for siren in sirens:
-            await place.made(siren)
-        settings = ours | {"expiry_seconds": 60.0, "poll_seconds": 0.2}
-        with Crew("ostinato.apps.enrichment:APP", place.lab.engine.database.url, tmp_path, settings) as crew:
-            hand = crew.start()
-            await until_async(lambda: len(searches(sandbox)) >= 2 or not hand.alive)
-            hand.pause()
-            # Until the turns of all who waited in the worker have gone by.
-            await place.lab.until(
-                "select next_at < ostinato.now() - make_interval(secs => %s) from enrichment.source"
-                " where source_api = 'API_RECHERCHE_ENTREPRISES'",
-                1,
-            )
-            hand.resume()
+    """Six companies, four turns a second, and a worker that stands still until the turns of five have gone by."""
+    time = WorkerTime(monkeypatch)
+    sirens = [f"9980000{number:02}" for number in range(6)]
+    await place.lab.engine.clock.freeze()
+    with strict(monkeypatch, time, per_second=4) as sandbox:
+
+        async def all_called_or_wait() -> None:
+            await until_async(lambda: len(time.waiting) + len(searches(sandbox)) == 6)
+
+        async with place.worker():
+            for siren in sirens:
+                await place.made(siren)
+            await all_called_or_wait()
+            missed = time.waiting
+            await pass_seconds(place, 10)
+            time.pass_until(10)
+            await all_called_or_wait()
+            turns = time.waiting
+            assert turns == [10.25, 10.5, 10.75, 11.0]
+            for at in turns:
+                time.pass_until(at)
+                await all_called_or_wait()
             for siren in sirens:
                 await place.ended(siren)
         refused = [call.path for call in sandbox.faults.calls if call.status == 429]
-        sent = len(searches(sandbox))
 
+    assert missed == [0.25, 0.5, 0.75, 1.0, 1.25]
     assert refused == []
-    assert sent == 20
-
-
-def searches(sandbox: Running) -> list[str]:
-    return [call.path for call in list(sandbox.faults.calls) if call.path == SEARCH]
 
 
 async def test_a_job_that_waits_for_its_turn_is_claimed_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,6 +132,7 @@ async def test_a_job_that_waits_for_its_turn_is_claimed_once(place: Place, monke
     await place.made()
     async with place.worker():
         await place.ended()
+        await place.lab.engine.clock.freeze()
         await place.lab.rows(
             "update enrichment.source set next_at = ostinato.now() + interval '20 s' where source_api"
             " = 'API_RECHERCHE_ENTREPRISES'"
@@ -158,7 +146,7 @@ async def test_a_job_that_waits_for_its_turn_is_claimed_once(place: Place, monke
         await place.lab.until("select count(*) = %s from enrichment.company where job_id is null", 2)
         left = await place.lab.rows(ASLEEP)
 
-    apart = {round((after - before).total_seconds()) for (_, before), (_, after) in pairwise(found)}
+    apart = {(after - before).total_seconds() for (_, before), (_, after) in pairwise(found)}
     assert apart == {20}
     assert (len(found), len(left)) == (30, 29)
     # Claimed once, when it was added; the second time will be when it is its turn.
@@ -167,6 +155,7 @@ async def test_a_job_that_waits_for_its_turn_is_claimed_once(place: Place, monke
 
 async def test_who_sleeps_is_woken_when_a_probe_was_answered(place: Place) -> None:
     """Not all at once when the pause is over: one probes the source, and the others sleep on."""
+    await place.lab.engine.clock.freeze()
     await place.lab.rows(
         "update enrichment.source set paused_until = ostinato.now() + interval '60 s', paused_for = 'RATE_LIMIT'"
         " where source_api = 'API_ENTREPRISE_RCS'"
@@ -186,7 +175,7 @@ async def test_who_sleeps_is_woken_when_a_probe_was_answered(place: Place) -> No
         for siren in OURS:
             await place.ended(siren)
 
-    assert [round((at - wakes[0]).total_seconds()) for at in wakes] == [0, 5, 10]
+    assert [(at - wakes[0]).total_seconds() for at in wakes] == [0, 5, 10]
     assert [await place.status(siren) for siren in OURS] == ["SUCCESS"] * 3
 
 

@@ -15,14 +15,14 @@ from ostinato._core.runtime.testing import KEY
 from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.model import SourceApi
 from ostinato.apps.enrichment.queries import Connection
-from ostinato.apps.enrichment.sandbox import Registers
 from ostinato.apps.enrichment.sandbox.world import Window
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import SOURCES
 from ostinato.apps.enrichment.wire import Wire
-from ostinato.lab.sandbox.running import running
 from ostinato.secrets import key_id_of, new_key
 from tests.apps.enrichment.place import ALL_FINE, Place
+from tests.apps.enrichment.turning import Deadlines, WorkerTime, searches, strict
+from tests.waiting import until_async
 
 SEARCH, INPI, RCS = "/registers/search", "/registers/api/companies/*", "/registers/v3/*"
 SHORT = 0.2  # a turn comes within milliseconds
@@ -80,11 +80,15 @@ async def test_errors_of_ours_are_not_tried_again(place: Place, monkeypatch: pyt
 
 
 async def test_timeouts_are_tried_three_times(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OSTINATO_ENRICHMENT_TIMEOUT_MS", "1000")
+    place.sources.order(RCS, "stall*")
+    deadlines = Deadlines(monkeypatch)
+    async with place.worker():
+        await place.made()
+        await place.timed_out(deadlines, "/extrait_kbis")
+        status = await place.ended()
 
-    found = await answered(place, monkeypatch, "stall")
-
-    assert found == {"stall": ("PARTIAL", "API_ENTREPRISE_RCS:-:TIMEOUT", 3)}
+    assert (status, await error_of(place)) == ("PARTIAL", "API_ENTREPRISE_RCS:-:TIMEOUT")
+    assert len(place.calls("/extrait_kbis")) == 3
 
 
 async def test_a_call_has_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +192,7 @@ async def test_a_refused_connection_is_unavailable(place: Place, monkeypatch: py
 
 async def test_three_failed_fetches_pause_a_source_and_a_probe_opens_it_again(place: Place) -> None:
     place.sources.order(RCS, "reset*3")
+    await place.lab.engine.clock.freeze()
     async with place.worker():
         for number in range(3):
             await place.made(f"99800000{number}")
@@ -204,6 +209,7 @@ async def test_three_failed_fetches_pause_a_source_and_a_probe_opens_it_again(pl
 
 
 async def test_a_long_retry_after_keeps_everybody_away_from_the_source(place: Place) -> None:
+    await place.lab.engine.clock.freeze()
     await place.enriched("999000029")
     called = len(place.calls("/extrait_kbis"))
 
@@ -217,19 +223,23 @@ async def test_a_long_retry_after_keeps_everybody_away_from_the_source(place: Pl
 
 
 async def test_calls_keep_to_the_rate_of_a_source(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nine companies at once against a search that allows seven calls a second."""
-    strict = Registers()
-    with running(strict) as sandbox:
-        for name, value in strict.settings(sandbox.url).items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("OSTINATO_ENRICHMENT_SEARCH_PER_SECOND", "4")
+    """Nine companies at once against a search that allows four calls a second: one has its turn at once."""
+    time = WorkerTime(monkeypatch)
+    sirens = [f"9980000{number:02}" for number in range(9)]
+    await place.lab.engine.clock.freeze()
+    with strict(monkeypatch, time, per_second=4) as sandbox:
         async with place.worker():
-            sirens = [f"9980000{number:02}" for number in range(9)]
             for siren in sirens:
                 await place.made(siren)
+            await until_async(lambda: len(time.waiting) + len(searches(sandbox)) == 9)
+            turns = time.waiting
+            assert turns == [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0]
+            for count, at in enumerate(turns, 2):
+                time.pass_until(at)
+                await until_async(lambda n=count: len(searches(sandbox)) == n)  # type: ignore[misc]
             for siren in sirens:
                 await place.ended(siren)
-        refused = [call for call in sandbox.faults.calls if call.status == 429]
+        refused = [call.path for call in sandbox.faults.calls if call.status == 429]
 
     assert refused == []
 
@@ -314,6 +324,7 @@ async def test_a_wrong_password_is_an_auth_error_and_is_not_tried_again(
 
 async def test_a_sixth_login_in_thirty_seconds_is_never_tried(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_INPI_PASSWORD", "wrong")
+    await place.lab.engine.clock.freeze()
     async with place.worker():
         for number in range(5):
             await place.made(f"99800001{number}")
@@ -328,6 +339,7 @@ async def test_a_sixth_login_in_thirty_seconds_is_never_tried(place: Place, monk
 async def test_five_may_log_in_within_thirty_seconds(place: Place) -> None:
     """As the database says to all workers together: the sixth would be banned."""
     verdicts = []
+    await place.lab.engine.clock.freeze()
     for _ in range(6):
         verdicts.append(await place.lab.value("select verdict from enrichment.ask_token()"))
         await place.lab.rows("select enrichment.keep_token(null, 0)")
@@ -422,6 +434,7 @@ async def test_an_answer_that_was_under_way_does_not_lift_a_pause(place: Place) 
         " (select paused_for from enrichment.source where source_api = 'INPI_RNE')"
     )
     turn = "select verdict, reason from enrichment.take_turn('INPI_RNE', 5)"
+    await place.lab.engine.clock.freeze()
     await place.lab.rows(note.format("'RATE_LIMIT', 30"))
 
     await place.lab.rows(note.format("null, null"))  # a success
@@ -436,6 +449,7 @@ async def test_an_answer_that_was_under_way_does_not_lift_a_pause(place: Place) 
 
 
 async def test_a_turn_waits_for_a_source_that_is_held(place: Place) -> None:
+    await place.lab.engine.clock.freeze()
     await place.lab.rows("select enrichment.hold_back('INPI_RNE', 4)")
     await place.lab.rows("select enrichment.hold_back('INPI_RNE', 1)")  # not shorter
 
@@ -443,8 +457,7 @@ async def test_a_turn_waits_for_a_source_that_is_held(place: Place) -> None:
         "select t.wait, enrichment.is_held('INPI_RNE') from enrichment.take_turn('INPI_RNE', 5) t"
     )
 
-    assert held
-    assert 1 < wait <= 4
+    assert (wait, held) == (4, True)
 
 
 async def test_a_second_pass_asks_the_search_for_directors_if_that_is_wanted(

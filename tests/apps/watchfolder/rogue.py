@@ -250,7 +250,8 @@ def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     if order[0] == "steps":
         for number in range(5):  # longer on one page than one may stand still
             report(1, 2, f"step {number}")
-            time.sleep(0.8)  # noqa: TID251 - that it takes long is the subject
+            while not Path(task["folder"], f"go {number}").exists():
+                time.sleep(0.02)  # noqa: TID251 - until a file is there
     if order[0] not in {"lie", "symlink", "hardlink"}:
         Path(task["part"]).write_bytes(f"attempt {task['attempt']}".encode())
     return {"pages": 2}

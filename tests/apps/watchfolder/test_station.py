@@ -11,6 +11,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -114,10 +115,25 @@ def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
     assert "page 1 of 2" in ended["error"]["message"]
 
 
-def test_a_long_job_lives_as_long_as_it_does_not_stand_still(tmp_path: Path) -> None:
-    work = tmp_path / "work"
-    with desk(build(Station(plan(page_seconds=3), work), no_info), work) as here:
-        ended = here.done(b"steps")
+def test_a_long_job_lives_as_long_as_it_does_not_stand_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five steps of two seconds on a page on which it may stand still for three."""
+    work, clock = tmp_path / "work", [0.0]
+    monkeypatch.setattr("ostinato.apps.watchfolder.station.jobs.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    station = Station(plan(page_seconds=3), work)
+    with desk(build(station, no_info), work) as here:
+        body = here.place(b"steps")
+        here.submit(body)
+        for number in range(5):
+            seen = (1, 2, f"step {number}")
+            until(
+                lambda seen=seen: (
+                    any(job.page == seen for job in list(station._running.values()))  # type: ignore[misc]
+                    or here.poll(body["jobKey"])["state"] != "RUNNING"
+                )
+            )
+            clock[0] += 2
+            (work / body["jobKey"] / f"go {number}").touch()
+        ended = here.ended(body["jobKey"])
 
     assert (ended["state"], ended["error"]) == ("DONE", None)
 

@@ -25,7 +25,7 @@ from ostinato.apps.watchfolder.core import make_job_key
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
 from ostinato.apps.watchfolder.terminal import View
-from ostinato.apps.watchfolder.tick import context, duplicates, orchestrator
+from ostinato.apps.watchfolder.tick import context, decisions, duplicates, orchestrator
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
 from tests.apps.watchfolder.place import PROFILE, Place, Services
@@ -790,6 +790,48 @@ def test_a_decision_about_one_of_two_leaves_the_other_as_it_was(place: Place) ->
     assert json.loads((place.folders.hold / job_key / "status.json").read_text()) == {"state": "DUPLICATE_PENDING"}
     report = json.loads((place.folders.reports / f"{job_key}.json").read_text())
     assert ([each["fileName"] for each in report["incomings"]], report["incoming"]["fileName"]) == (["c.pdf"], "c.pdf")
+
+
+@pytest.mark.parametrize("action", ["DISCARD", "USE_EXISTING_RESULT", "FORCE_REPROCESS"])
+def test_a_decision_about_a_file_that_is_not_held_any_more_fails_and_does_nothing(place: Place, action: str) -> None:
+    job_key = done_and_held(place, "b.pdf", "c.pdf")
+    first, second = (name for name in place.files(place.folders.hold) if name != "status.json")
+    (place.folders.hold / job_key / first).unlink()  # by hand
+    place.decide(job_key, action, files=[first, second])
+
+    place.tick(2)
+
+    status = json.loads((place.folders.hold / job_key / "status.json").read_text())
+    assert status["state"] == "DECISION_FAILED"
+    assert f"not held any more: {first}" in status["message"]
+    assert place.events[-1]["state"] == "DECISION_FAILED"
+    assert second in place.files(place.folders.hold)
+    place.decide(job_key, action, files=[second])
+    place.tick()
+    assert place.held() == []
+
+
+def test_a_decision_that_was_cut_off_goes_on_with_the_files_that_are_left(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are done are not held any more, and that is no reason to fail."""
+    job_key = done_and_held(place, "b.pdf", "c.pdf")
+    named = [name for name in place.files(place.folders.hold) if name != "status.json"]
+    place.decide(job_key, "DISCARD", files=named)
+    calls = itertools.count(1)
+
+    def cut_off(path: Path) -> None:
+        if next(calls) == 2:
+            raise OSError(errno.EIO, "once")
+        utils.unlink(path)
+
+    monkeypatch.setattr(decisions, "unlink", cut_off)
+    place.tick()
+    left = [name for name in place.files(place.folders.hold) if name in named]
+    place.tick()
+
+    assert left == named[1:]
+    assert place.held() == []
 
 
 def test_a_decision_without_files_is_about_all_that_are_held(place: Place) -> None:

@@ -104,6 +104,31 @@ async def test_a_decision_that_could_not_be_done_can_be_taken_anew(office: Offic
     assert [each["state"] for each in told] == ["DUPLICATE_PENDING", "DECISION_FAILED", "APPLIED"]
 
 
+async def test_a_decision_about_a_file_that_was_taken_away_since_fails_and_can_be_taken_anew(office: Office) -> None:
+    watcher, folders, _ = await watched(office)
+    place = folders.hold / KEY
+    place.mkdir(parents=True)
+    other = HELD.replace("b.", "c.")
+    for name in (HELD, other):
+        (place / name).write_bytes(b"again")
+    index: Document = {"jobs": {KEY: {"state": "DONE"}}, "forced": {}}
+    at = Orchestrator(folders, index=index).new_tick(None)
+    path = f"{PATH}/courrier/duplicates/{KEY}/decision"
+    await look(watcher)
+
+    await office.api.call("POST", path, json={"action": "DISCARD"})
+    (place / HELD).unlink()  # by hand, before the decision is written down
+    await look(watcher)
+    decisions.apply_decisions(at)
+    await look(watcher)
+
+    (pending,) = (await office.get("courrier/duplicates"))["duplicates"]
+    assert (pending["state"], pending["files"]) == ("DUPLICATE_PENDING", [other])
+    assert f"not held any more: {HELD}" in pending["message"]
+    assert (place / other).exists()
+    assert (await office.api.call("POST", path, json={"action": "DISCARD"})).status_code == 202
+
+
 async def test_one_job_that_the_database_refuses_stops_no_other(office: Office) -> None:
     watcher, _, place = await watched(office)
     strange = {"code": "WORKER_CRASHED", "message": "half \ud800 and \0 nothing", "\0": ["\0"]}

@@ -265,7 +265,7 @@ async def reconcile(conn: Connection, place: Place, held: Sequence[Held]) -> lis
         if row["state"] == "DECIDED"
         and job_key in here
         and _is_to_be_written(here[job_key], row)
-        and set(row["decided_files"] or ()) <= set(here[job_key].files)
+        and set(row["decided_files"] or ()) & set(here[job_key].files)
     ]
 
 

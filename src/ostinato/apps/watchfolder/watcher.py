@@ -24,7 +24,6 @@ from ostinato.apps.watchfolder.tick.context import Hooks
 from ostinato.apps.watchfolder.tick.orchestrator import BUSY_TICK_SECONDS, LOOK_SECONDS, Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
 from ostinato.apps.watchfolder.tick.sights import blocked_sentence, last_problem
-from ostinato.errors import NotFound
 
 NOTE_SECONDS = 5.0
 RECONCILE_SECONDS = 1.0
@@ -192,14 +191,19 @@ class Watcher:
         return next(said, "")[:2000] or None
 
     def _write_down(self, row: dict[str, Any]) -> None:
-        """Write a decision for the next tick; what is in the way of one is told, and keeps no other waiting."""
-        job_key, at = row["job_key"], row["decided_at"].isoformat()
-        about = (row["action"], row["decided_by"], row["decided_files"])
-        with contextlib.suppress(NotFound):  # carried out meanwhile
-            try:
-                duplicates.decide(self._orchestrator.folders, job_key, *about, at=at)
-            except OSError as error:  # a folder in the place of decision.json, or a full disk: tried again
-                self._unwritten[job_key] = f"{type(error).__name__}: {error}"
+        """Write a decision for the next tick, also one about a file that was taken away since: the tick refuses it.
+
+        What is in the way of one is told, and keeps no other waiting.
+        """
+        job_key = str(row["job_key"])
+        place = self._orchestrator.folders.hold / job_key
+        if not place.is_dir():  # carried out meanwhile
+            return
+        decided = {"action": row["action"], "decidedBy": row["decided_by"], "files": row["decided_files"]}
+        try:
+            duplicates.write_down(place, {**decided, "decidedAt": row["decided_at"].isoformat()})
+        except OSError as error:  # a folder in the place of decision.json, or a full disk: tried again
+            self._unwritten[job_key] = f"{type(error).__name__}: {error}"
 
 
 def _problem(done: dict[str, Any], profile: Document | None, trouble: str | None) -> str | None:

@@ -67,6 +67,10 @@ def _apply(tick: Tick, place: Path) -> None:
     wanted = decision.get("files")
     files = [path for path in held_files(place) if wanted is None or path.name in wanted]
     try:
+        if files and decision["action"] == "USE_EXISTING_RESULT":
+            _existing(tick, job_key)
+        if wanted is not None:
+            _begin(place, decision, {path.name for path in files})
         for path in files:
             _do(tick, job_key, path, decision)
     except NotYet:
@@ -86,6 +90,20 @@ def _apply(tick: Tick, place: Path) -> None:
             "left": len(held_files(place)) if place.is_dir() else 0,
         }
     )
+
+
+def _begin(place: Path, decision: Document, held: set[str]) -> None:
+    """Refuse a decision that names a file that is not held; note in it that none was missing.
+
+    After a crash some of them are done already: then the note says that they were held.
+    """
+    wanted, begun = decision["files"], decision.get("begun")
+    if begun == wanted:
+        return
+    gone = [name for name in wanted if name not in held]
+    if gone:
+        raise Undecidable(f"not held any more: {', '.join(gone)}; nothing was done, decide about what is held")
+    atomic_write_json(place / "decision.json", {**decision, "begun": wanted})
 
 
 def _do(tick: Tick, job_key: str, path: Path, decision: Document) -> None:
@@ -120,16 +138,7 @@ def _write_off(tick: Tick, job_key: str, path: Path, decision: Document) -> None
 
 def _use_existing(tick: Tick, job_key: str, name: str) -> None:
     """Put the result that there is into `out/`, under the name of what came in."""
-    entry = tick.jobs.get(job_key, {})
-    state = entry.get("state")
-    if state == "ERROR":
-        raise Undecidable("the existing job ended in an error: there is no result")
-    if state != "DONE":
-        raise NotYet
-    places = [tick.folders.found(key, entry[key]) for key in ("resultPath", "outPath") if entry.get(key)]
-    result = next((place for place in places if place is not None and place.is_file()), None)
-    if result is None:
-        raise Undecidable("the existing result is gone: use FORCE_REPROCESS")
+    result = _existing(tick, job_key)
     stem = split_name(safe_name(name))[0]
     wanted = sha256_file(result)
     other = f"{stem}__{job_key[:8]}.pdf"
@@ -142,6 +151,21 @@ def _use_existing(tick: Tick, job_key: str, name: str) -> None:
                 return
             continue
         return
+
+
+def _existing(tick: Tick, job_key: str) -> Path:
+    """Return the result that there is; raises `NotYet` while the job runs, `Undecidable` where there is none."""
+    entry = tick.jobs.get(job_key, {})
+    state = entry.get("state")
+    if state == "ERROR":
+        raise Undecidable("the existing job ended in an error: there is no result")
+    if state != "DONE":
+        raise NotYet
+    places = [tick.folders.found(key, entry[key]) for key in ("resultPath", "outPath") if entry.get(key)]
+    result = next((place for place in places if place is not None and place.is_file()), None)
+    if result is None:
+        raise Undecidable("the existing result is gone: use FORCE_REPROCESS")
+    return result
 
 
 def _force(tick: Tick, job_key: str, path: Path, name: str, decision: Document) -> None:

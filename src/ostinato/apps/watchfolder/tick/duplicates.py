@@ -161,9 +161,7 @@ def _document_at(path: Path) -> Document:
     return {}
 
 
-def decide(
-    folders: Folders, job_key: str, action: str, by: str, files: Sequence[str] | None = None, *, at: str | None = None
-) -> None:
+def decide(folders: Folders, job_key: str, action: str, by: str, files: Sequence[str] | None = None) -> None:
     """Write a decision about duplicates that are held; the next tick carries it out."""
     place = folders.hold / job_key
     if action not in ACTIONS:
@@ -176,10 +174,14 @@ def decide(
         held_now = f"Held are: {', '.join(there)}."
         raise NotFound(f"{', '.join(sorted(unknown))} is not held for {job_key}", hint=held_now)
     # The files are named: one that comes later was not decided about.
-    decision = {"action": action, "decidedBy": by, "decidedAt": at or now_iso()}
+    write_down(place, {"action": action, "decidedBy": by, "decidedAt": now_iso(), "files": list(files or there)})
+
+
+def write_down(place: Path, decision: Document) -> None:
+    """Write a decision where something is held; the next tick carries it out, or says why it cannot."""
     if _document_at(place / "status.json") != PENDING:
         atomic_write_json(place / "status.json", PENDING)  # one before it could not be done
-    atomic_write_json(place / "decision.json", {**decision, "files": list(files or there)})
+    atomic_write_json(place / "decision.json", decision)
 
 
 def restore_reports(tick: Tick) -> None:
