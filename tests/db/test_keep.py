@@ -17,6 +17,7 @@ async def test_a_failed_borrow_is_reported_by_its_cause_in_every_round(urls: Url
                     async with keeper.connection():
                         raise AssertionError("nothing was lent")
         await keeper.release()
+        pool.seconds = 60  # now there is one, which comes back in its own time
         async with keeper.connection() as conn:
             assert (await (await conn.execute("select 1")).fetchone()) == (1,)
         await keeper.release()

@@ -225,11 +225,11 @@ async def test_a_step_waits_for_a_lock_without_holding_up_readers(
     async with await connect(urls.admin, autocommit=False) as holder:
         await holder.execute("select * from ostinato_data.thing")
         pid = holder.info.backend_pid
-        migrating = asyncio.create_task(migrate.migrate(urls.admin, [component(TABLE, COLUMN)], wait_seconds=60))
+        migrating = asyncio.create_task(migrate.migrate(urls.admin, [component(TABLE, COLUMN)], wait_seconds=600))
         await until_async(lambda: is_behind(admin, pid))
 
         # It stands behind the queue of the migration, which steps back soon enough.
-        await admin.execute("set statement_timeout = '10s'")
+        await admin.execute("set statement_timeout = '120s'")
         await admin.execute("select * from ostinato_data.thing")
         assert not migrating.done()
         await holder.rollback()

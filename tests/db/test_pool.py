@@ -1,6 +1,8 @@
 import asyncio
 import os
+import select
 import signal
+import time
 import traceback
 from collections.abc import AsyncIterator
 
@@ -11,11 +13,11 @@ from psycopg.conninfo import conninfo_to_dict
 from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, NotConfigured
 from ostinato._core.db import pool as pools
 from ostinato._core.db.embedded import Server, Urls
-from ostinato._core.db.guard import Guard
+from ostinato._core.db.guard import LATE_SECONDS, Guard
 from ostinato._core.db.pool import Connection, Pool, connect, conninfo, transaction
 from tests.db.proxy import Fault, proxied
 from tests.db.standby import waiting_for_a_standby, waits_for_a_standby
-from tests.waiting import until_async
+from tests.waiting import until, until_async
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +29,7 @@ def _table(urls: Urls) -> None:
 
 @pytest.fixture
 async def pool(urls: Urls) -> AsyncIterator[Pool]:
-    async with Pool(urls.worker, role="test", seconds=5) as opened:
+    async with Pool(urls.worker, role="test", seconds=120) as opened:
         yield opened
 
 
@@ -255,12 +257,13 @@ async def test_a_database_that_is_away_is_unavailable() -> None:
 
 
 async def test_a_blocked_event_loop_does_not_cost_an_answer_that_was_in_time(urls: Urls) -> None:
-    def block() -> None:
-        with psycopg.connect(urls.admin, autocommit=True) as admin:
-            admin.execute("select pg_sleep(0.4)")
-
     async with await connect(urls.worker) as conn:
         with Guard(conn, 0.1) as guard:
+            too_late = time.monotonic() + guard.seconds + 2 * LATE_SECONDS
+
+            def block() -> None:
+                until(lambda: time.monotonic() > too_late and select.select([conn.fileno()], [], [], 0)[0])
+
             work = asyncio.create_task(shows(conn, "fsync", "on"))
             asyncio.get_running_loop().call_soon(block)
 

@@ -88,7 +88,8 @@ class Place:
 
     def worker(self, name: str = "w1", *, kinds: tuple[str, ...] = ("mail.send",)) -> UUID:
         queues = ["default", "mail"]
-        made = self.call("ostinato.register_worker(%s, %s, %s)", name, queues, list(kinds))
+        lasting = 600  # seconds: one that does not beat, and is alive for as long as any test takes
+        made = self.call("ostinato.register_worker(%s, %s, %s, %s)", name, queues, list(kinds), lasting)
         return UUID(str(made))
 
     def claim(self, worker: UUID, queue: str = "default") -> list[tuple[int, int, int]]:

@@ -23,6 +23,7 @@ from ostinato._core.db.backup import server
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine import keys
 from ostinato._core.engine.moves import Move, Side
+from ostinato._core.runtime import cells as asked_cells
 from ostinato._core.runtime.cells import Cells
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
@@ -244,9 +245,12 @@ class Killed(BaseException):
 @pytest.mark.parametrize("after", ["load", "point"])
 @pytest.mark.usefixtures("at")
 async def test_once_a_tenant_is_loaded_the_api_serves_it_there_whatever_became_of_the_move(
-    file: Path, two: dict[str, Urls], tmp_path: Path, after: str
+    file: Path, two: dict[str, Urls], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: str
 ) -> None:
     """Its key is known in both cells until its rows are removed, which takes as long as they are many."""
+    monkeypatch.setattr(
+        asked_cells, "HURRY_SECONDS", 60
+    )  # the cell that knew it last is asked alone, however long it takes
     found = read_cells(Settings(cells_file=str(file)))
     api, key = CellsApi(found, []), await key_in(two["one"], "acme")
     transport = httpx.ASGITransport(api, raise_app_exceptions=False)

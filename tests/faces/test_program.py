@@ -2,18 +2,22 @@
 
 import json
 import os
+import platform
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 import typer
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
+from ostinato._core.engine.workers import CONTRACT
 from ostinato._faces.cli import places
-from ostinato._faces.cli.frame.command import command
+from ostinato._faces.cli.frame.command import command, own_version
 from ostinato._faces.cli.main import app
 from tests.faces.conftest import Place, Shell
 
@@ -96,7 +100,21 @@ def test_with_json_even_nonsense_is_answered_in_json(args: tuple[str, ...]) -> N
 
 
 def test_the_version() -> None:
-    assert Shell({})("--version").strip()
+    assert Shell({})("--version").strip() == own_version()
+
+
+@pytest.mark.parametrize("args", [("--version", "--json"), ("--json", "--version")])
+def test_the_version_in_json_says_what_a_report_of_an_error_needs(args: tuple[str, ...]) -> None:
+    said = json.loads(Shell({})(*args))
+
+    assert said == {
+        "version": own_version(),
+        "contract": CONTRACT,
+        "python": platform.python_version(),
+        "psycopg": psycopg.__version__,
+        "libpq": said["libpq"],
+    }
+    assert re.fullmatch(r"\d+\.\d+", said["libpq"])
 
 
 def test_shared_options_stand_before_or_after_the_command(shell: Shell) -> None:

@@ -44,6 +44,8 @@ async def work(ctx) -> None: ...
 """
 SLOW_HTTP = """
 import asyncio
+from pathlib import Path
+
 from ostinato._core.web.routes import Router
 
 router = Router()
@@ -57,7 +59,8 @@ async def count() -> int:
 async def slow() -> str:
     global begun
     begun += 1
-    await asyncio.sleep(1)
+    while not Path("go").exists():
+        await asyncio.sleep(0.02)
     return "done all the same"
 """
 
@@ -301,6 +304,8 @@ def test_a_stop_under_load_finishes_the_running_requests(shell: Shell, tmp_path:
         waiting = [callers.submit(httpx.get, f"{url}/slow", trust_env=False, timeout=300) for _ in range(20)]
         until(lambda: httpx.get(f"{url}/begun", trust_env=False, timeout=60).json() == 20)
         up.signal(signal.SIGINT)
+        until(lambda: "stopping" in up.stderr)
+        (tmp_path / "go").touch()
         answered = [each.result() for each in waiting]
         assert up.ended() == 0
 

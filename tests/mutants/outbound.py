@@ -1830,6 +1830,15 @@ MUTANTS = [
         slow=True,
     ),
     Mutant(
+        rule="6.1 eight templates",
+        breaks="who reads English is told in French",
+        file=f"{COOP}/texts.py",
+        old='("en", english)',
+        new='("en", french)',
+        tests=("test_coop.py::test_a_member_is_told_in_the_member_s_language",),
+        slow=True,
+    ),
+    Mutant(
         rule="6.2 the key, with the recipient",
         breaks="the recipient is not part of the key",
         file=RULES,

@@ -384,6 +384,20 @@ async def test_what_only_makes_sessions_or_connections_names_those_that_work(sho
     await engine_async.dispose()
 
 
+async def test_a_pool_of_asyncpg_is_none_but_what_it_lends_is_one(shop: Shop) -> None:
+    """Each statement on a pool is committed at once, whatever transaction the caller has."""
+    async with asyncpg.create_pool(**socket_of(shop.urls.worker), min_size=1) as pool:
+        with pytest.raises(InvalidInput, match=r"work cannot be added through asyncpg\.pool\.Pool") as refused:
+            await greet.enqueue(pool, name="Ada")
+        assert "pool.acquire() as conn, conn.transaction()" in str(refused.value.hint)
+        assert shop.waiting == []
+
+        async with pool.acquire() as conn, conn.transaction():
+            await greet.enqueue(conn, name="Ada")
+            assert shop.waiting == []
+    assert len(shop.waiting) == 1
+
+
 def test_all_connections_of_django_are_none(shop: Shop) -> None:
     with by_django(shop.urls.worker), pytest.raises(InvalidInput, match="ConnectionHandler") as refused:
         greet.enqueue_sync(connections, name="Ada")

@@ -8,8 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, assert_type
 
+import asyncpg
 import psycopg
+from asyncpg.pool import PoolConnectionProxy
+from django.db import connection as django_connection
+from django.db import connections
 from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from pydantic import BaseModel
 from sqlalchemy import orm
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -109,6 +114,29 @@ def in_sync_code(
     send.enqueue_sync(conn, 7)  # type: ignore[arg-type]
     paid.emit_sync(plainly, Paid(amount=1))
     paid.emit_sync(conn, Paid(amount=1))  # type: ignore[arg-type]
+
+
+async def lent(
+    pool: AsyncConnectionPool, of_asyncpg: asyncpg.Pool, conn: asyncpg.Connection, proxy: PoolConnectionProxy
+) -> None:
+    """What a pool lends is a connection; mypy knows no types of asyncpg, nor of Django."""
+    async with pool.connection() as of_psycopg:
+        assert_type(await send.enqueue(of_psycopg, 7), int)
+    await send.enqueue(conn, 7)
+    await send.enqueue(proxy, 7)
+    async with of_asyncpg.acquire() as of_pool:
+        await send.enqueue(of_pool, 7)
+    await send.enqueue(of_asyncpg, 7)  # refused by pyright
+    await send.enqueue(django_connection, 7)  # refused by pyright
+
+
+def lent_in_sync_code(pool: ConnectionPool) -> None:
+    with pool.connection() as of_psycopg:
+        assert_type(send.enqueue_sync(of_psycopg, 7), int)
+    send.enqueue_sync(django_connection, 7)
+    send.enqueue_sync(connections["default"], 7)
+    send.enqueue_sync(connections, 7)  # refused by pyright
+    send.enqueue_sync(pool, 7)  # type: ignore[arg-type]
 
 
 def timetable() -> None:

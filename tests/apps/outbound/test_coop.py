@@ -1,5 +1,6 @@
 """Coop Habitat (rules 6 bis): events become messages, timers keep their local time."""
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ from ostinato._core.engine import outbox
 from ostinato._core.engine.outbox import NewEvent
 from ostinato.apps.outbound import APP
 from ostinato.apps.outbound.coop import rules as coop_rules
+from ostinato.apps.outbound.coop.texts import TEMPLATES
 from ostinato.apps.outbound.round_notices import OPENED
 from tests.apps.outbound.conftest import World, set_clock
 
@@ -315,6 +317,32 @@ async def test_every_event_has_its_message(world: World) -> None:
     await world.call("POST", "/coop/events", status=422, json=wrong)
     other = group | {"entity_type": "COOP_CONTRIBUTION", "entity_id": "c-1"}
     await world.call("POST", "/coop/events", status=422, json=wrong | {"payload": other})
+
+
+def test_each_template_has_the_same_variables_in_every_language() -> None:
+    said: dict[str, list[set[str]]] = {}
+    for each in TEMPLATES:
+        names = {variable["name"] for variable in each["variables"]}
+        assert set(re.findall(r"{{(\w+)}}", each["body"])) == names
+        assert set(re.findall(r"{{(\w+)}}", each["subject"])) <= names
+        said.setdefault(each["template_code"], []).append(names)
+
+    assert len(said) == 8
+    assert all(french == english for french, english in said.values())
+
+
+async def test_a_member_is_told_in_the_member_s_language(world: World) -> None:
+    await coop(world, "2026-06-01T09:00:00Z")
+    for number, language in ((1, "fr"), (2, "en")):
+        await member(world, number, consents=False, language=language, channel="SMS")
+        await world.consent(f"+3363998{6000 + number}", subjectId=f"s-{number}", channel="SMS")
+        await contribution(world, f"c-{number}", memberId=f"m-{number}")
+    await world.work()
+
+    assert sorted(each.document["Body"] for each in world.providers.sent) == [
+        "Bonjour M1, appel de fonds de 1\u202f250,00 EUR à régler avant le 15/06/2026 (plan plan-12, version 2)",
+        "Hello M2, a call for funds of EUR\u00a01,250.00 is due by 15 Jun 2026 (plan plan-12, version 2)",
+    ]
 
 
 async def test_a_member_who_left_or_a_consent_that_ended_stops_it_at_the_send(world: World) -> None:

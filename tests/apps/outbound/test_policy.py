@@ -606,6 +606,12 @@ def test_amounts_and_dates_as_french_readers_know_them() -> None:
     assert coop_rules.date_text(date(2026, 6, 15)) == "15/06/2026"
 
 
+@pytest.mark.parametrize("language", ["en", "en_GB"])
+def test_amounts_and_dates_as_english_readers_know_them(language: str) -> None:
+    assert coop_rules.amount_text(Decimal("1250.5"), "EUR", language) == "EUR\u00a01,250.50"
+    assert coop_rules.date_text(date(2026, 6, 5), language) == "5 Jun 2026"
+
+
 def test_what_is_stored_of_an_answer_has_no_recipient_and_no_text() -> None:
     told = safe({"to": TO, "messages": [{"id": "wamid.1", "wa_id": "33639980001"}], "body": "x"})
 

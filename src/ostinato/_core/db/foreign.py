@@ -52,8 +52,17 @@ class Asyncpg(Protocol):
         """Return whether a transaction is open."""
 
 
+class AsyncpgLent(Protocol):
+    """A connection that a pool of asyncpg has lent: to an editor it has only what it stands for."""
+
+    _holder: Any
+
+    def __getattr__(self, name: str, /) -> Any:  # noqa: ANN401 - whatever a connection has
+        """Return what the connection has."""
+
+
 class DjangoConnection(Protocol):
-    """`django.db.connection`, or one of `django.db.connections`."""
+    """One of `django.db.connections`."""
 
     connection: Any
 
@@ -61,13 +70,23 @@ class DjangoConnection(Protocol):
         """Connect, unless it is connected."""
 
 
+class DjangoProxy(Protocol):
+    """`django.db.connection`, which stands for that of the thread: to an editor it has only what it stands for."""
+
+    def __getattr__(self, name: str, /) -> Any:  # noqa: ANN401 - whatever a connection has
+        """Return what the connection has."""
+
+    def __contains__(self, name: Any, /) -> bool:  # noqa: ANN401 - as Django has it
+        """Return whether the connection has a name."""
+
+
 # One string each: pyright takes a name that is put together from two for no type, and then checks nothing.
 AlchemyTarget: TypeAlias = "sqlalchemy_async.AsyncSession | sqlalchemy_async.AsyncConnection | AlchemyScoped"
 AlchemyScoped: TypeAlias = "sqlalchemy_async.async_scoped_session[Any]"
-Target: TypeAlias = "Lender | AsyncConnection[Any] | AlchemyTarget | Asyncpg"
+Target: TypeAlias = "Lender | AsyncConnection[Any] | AlchemyTarget | Asyncpg | AsyncpgLent"
 """Where a verb writes in async code: a transaction, or a lender of a connection for this call."""
 AlchemySyncTarget: TypeAlias = "sqlalchemy.Connection | orm.Session | orm.scoped_session[Any]"
-SyncTarget: TypeAlias = "psycopg.Connection[Any] | AlchemySyncTarget | DjangoConnection"
+SyncTarget: TypeAlias = "psycopg.Connection[Any] | AlchemySyncTarget | DjangoConnection | DjangoProxy"
 """Where a verb writes in sync code: a transaction."""
 
 
@@ -118,7 +137,7 @@ def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any
         return nullcontext(to)
     if _is_of(to, "sqlalchemy"):
         return _of_sqlalchemy(to)
-    if _is_of(to, "asyncpg"):
+    if _is_of(to, "asyncpg") and hasattr(to, "is_in_transaction"):
         return nullcontext(cast("AsyncConnection[Any]", AsyncpgConnection(to)))
     if isinstance(to, psycopg.Connection) or _is_of(to, "django"):
         raise _other_world(to, "sync", "_sync")
@@ -195,6 +214,8 @@ def _other_world(to: object, world: str, suffix: str) -> OstinatoError:
 
 def _unknown(to: object, known: str) -> OstinatoError:
     hint = f"Give {known}, as the first argument."
+    if _is_of(to, "asyncpg"):  # a pool
+        hint = f"Take a connection of it: `async with pool.acquire() as conn, conn.transaction()`. {hint}"
     if _is_of(to, "contextlib"):  # what ostinato.connect() returns, not entered
         hint = f"Enter it first, as in `async with ostinato.connect() as client`. {hint}"
     return InvalidInput(f"work cannot be added through {_name(to)}", hint=hint)

@@ -1,10 +1,12 @@
 """The command `ostinato`: all commands in one place."""
 
+import platform
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Annotated, Any
 
+import psycopg
 import typer
 
 from ostinato._faces.cli.frame.command import Group, callback, own_version
@@ -38,13 +40,18 @@ class Root(Group):
             self._is_whole = True
             own = {name: self.commands.get(name) or single(name) for name in SINGLE}
             self.commands = {**own, **self.commands}
-            bring(self.commands, list(_apps_in(self._given)), json="--json" in self._given)
+            bring(self.commands, list(_apps_in(self._given)), json=self.answers_in_json)
             self.commands = in_panels(self.commands)
+
+    @property
+    def answers_in_json(self) -> bool:
+        """Whether --json was given, before or after whatever else."""
+        return "--json" in self._given
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:  # noqa: ANN401
         """Run it; see `TyperGroup`."""
         self._given = given = list(sys.argv[1:] if args is None else args)
-        if "--json" not in given or not options.get("standalone_mode", True):
+        if not self.answers_in_json or not options.get("standalone_mode", True):
             return super().main(given, *more, **options)
         try:
             code = super().main(given, *more, **(options | {"standalone_mode": False}))
@@ -72,16 +79,37 @@ app = typer.Typer(
 )
 
 
-def _say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer hands it over so
-    if wanted:
-        typer.echo(own_version())
-        raise typer.Exit
+def _say_version(ctx: typer.Context, wanted: bool) -> None:  # noqa: FBT001 - Typer hands it over so
+    if not wanted:
+        return
+    whole = isinstance(ctx.command, Root) and ctx.command.answers_in_json
+    typer.echo(to_json(_versions()) if whole else own_version())
+    raise typer.Exit
+
+
+def _versions() -> dict[str, object]:
+    """Return what a report of an error should say; nothing is asked of a database."""
+    from ostinato._core.engine.workers import CONTRACT
+
+    return {
+        "version": own_version(),
+        "contract": CONTRACT,
+        "python": platform.python_version(),
+        "psycopg": psycopg.__version__,
+        "libpq": psycopg.pq.version_pretty(psycopg.pq.version()),
+    }
 
 
 def ostinato(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_say_version,
+            is_eager=True,
+            help="Say the version; with --json, also what it runs on.",
+        ),
     ] = False,
 ) -> None:
     """Durable jobs in PostgreSQL: run them, look at them, and ask why one waits.

@@ -69,7 +69,7 @@ class EventEmitted(View):
 
 @router.put("/templates", needs=SET_UP)
 async def install_templates(caller: Who) -> dict[str, int]:
-    """Write the eight templates of Coop Habitat, as they come."""
+    """Write the eight templates of Coop Habitat, as they come, in French and in English."""
     async with caller.transaction() as conn:
         for template in TEMPLATES:
             await put_template(conn, caller.tenant_id, **template)

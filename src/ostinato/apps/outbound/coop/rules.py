@@ -41,6 +41,7 @@ class Step:
 
 CALL: Final = Step("CALL", 0, "EVT_COOP_CALL_FOR_FUNDS")
 LONGEST_VALUE: Final = 200
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _BREAKS: Final = re.compile(r"[ \n\r\t\v\f\x85\u2028\u2029]+")
 _NAMED: Final = re.compile(r"(?:REMINDER_J-|LATE_J\+)([1-9][0-9]{0,2})")
 
@@ -104,12 +105,21 @@ def fitted(value: str) -> str:
     return line if len(line) <= LONGEST_VALUE else f"{line[: LONGEST_VALUE - 1]}…"
 
 
-def amount_text(amount: Decimal, currency: str) -> str:
-    """Format an amount as French readers know it: 1 250,00 EUR, with spaces that do not break."""
-    whole = f"{amount:,.2f}".replace(",", "\u202f").replace(".", ",")
-    return f"{whole} {currency}"
+def amount_text(amount: Decimal, currency: str, language: str = "fr") -> str:
+    """Format an amount as its readers know it, with spaces that do not break: 1 250,00 EUR, or EUR 1,250.00."""
+    whole = f"{amount:,.2f}"
+    if _is_english(language):
+        return f"{currency}\u00a0{whole}"
+    french = whole.replace(",", "\u202f").replace(".", ",")
+    return f"{french} {currency}"
 
 
-def date_text(day: date) -> str:
-    """Format a date as French readers know it."""
+def date_text(day: date, language: str = "fr") -> str:
+    """Format a date as its readers know it: 15/06/2026, or 15 Jun 2026, which reads the same everywhere."""
+    if _is_english(language):
+        return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
     return day.strftime("%d/%m/%Y")
+
+
+def _is_english(language: str) -> bool:
+    return language.partition("_")[0] == "en"

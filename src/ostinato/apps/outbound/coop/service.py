@@ -175,15 +175,16 @@ async def about_contribution(conn: Connection, tenant_id: str, row: Row, step: S
     member = await QUERIES.first(conn, "member", tenant_id=tenant_id, id=row["member_id"])
     if member is None or member["status"] != "ACTIVE":
         return "the member is not active"
+    language = member["language"]
     variables: dict[str, Any] = {
         "name": member["name"] or member["id"],
-        "amount": rules.amount_text(row["amount_due"], row["currency"]),
-        "due_date": rules.date_text(row["due_date"]),
+        "amount": rules.amount_text(row["amount_due"], row["currency"], language),
+        "due_date": rules.date_text(row["due_date"], language),
         "plan_id": row["plan_id"],
         "plan_version": str(row["plan_version"]),
     }
     if step.template_code == "EVT_COOP_PAYMENT_LATE":
-        variables["penalty"] = rules.amount_text(row["penalty"], row["currency"])
+        variables["penalty"] = rules.amount_text(row["penalty"], row["currency"], language)
     last = None
     if step.reminds:  # never past the due date, whatever holds it up
         chosen = await organisation(conn, tenant_id)
