@@ -219,7 +219,7 @@ async def test_a_lease_has_one_holder_and_who_lost_it_writes_nothing(lab: Lab) -
                 await conn.execute("insert into effect (note) values (%s)", [f"{lease.token}"])
                 await lease.guard(conn)
 
-    async with lab.worker(expiry_seconds=2) as worker:
+    async with lab.worker() as worker:
         first_id = worker.id
         job_id = await sync.enqueue(lab.client)
         await held.wait()
