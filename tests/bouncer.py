@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from ostinato._core.db.embedded import Server
+from tests.ports import free_port
 from tests.waiting import until
 
 ROLES = ("postgres", "ostinato_owner", "ostinato_worker", "ostinato_tenant", "ostinato_api")
@@ -33,7 +34,7 @@ def in_front_of(server: Server, folder: Path, port: int | None = None, connectio
     """Runs it on a port of the loopback, a free one unless it is named; yields the port."""
     path = program()
     assert path is not None
-    port = port or _free_port()
+    port = port or free_port()
     user = server.cluster.user
     (host,) = parse_qs(urlsplit(server.admin_url).query)["host"]
     users = folder / "users.txt"
@@ -79,9 +80,3 @@ def _answers(port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.needs import lacking
+from tests.ports import free_ports
 from tests.waiting import until, until_async
 
 RABBITMQ = "/usr/lib/rabbitmq/bin/rabbitmq-server"
@@ -283,7 +284,7 @@ def broker(kind: str, folder: Path, limits: str = "") -> Iterator[Broker]:
     program = {"rabbitmq": Path(RABBITMQ).exists(), "nats": shutil.which("nats-server"), "kafka": True}[kind]
     if not program:
         lacking(kind, f"{kind}'s server is not installed: relays to it are not tested")
-    made = Broker(kind, folder, [free_port() for _ in range(3)], limits=limits)
+    made = Broker(kind, folder, free_ports(3), limits=limits)
     try:
         made.start()
         yield made
@@ -368,9 +369,3 @@ def answers(port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

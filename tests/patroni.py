@@ -27,8 +27,8 @@ from ostinato._core.db.embedded import Urls
 from ostinato._core.db.osuser import OsUser, let_in, myself
 from ostinato._core.engine.schema import ENGINE
 from ostinato.lab.torture.pair import kill_family
-from tests.brokers import free_port
 from tests.needs import lacking
+from tests.ports import free_ports
 from tests.reaper import MARK
 from tests.waiting import until
 
@@ -138,7 +138,7 @@ class Trio:
         """The address of the cluster: all three hosts, of which the primary is taken."""
         hosts = ",".join(node.address for node in self.nodes)
         return (
-            f"postgresql://{role}:{self.password}@{hosts}/{database}?target_session_attrs=read-write&connect_timeout=3"
+            f"postgresql://{role}:{self.password}@{hosts}/{database}?target_session_attrs=read-write&connect_timeout=30"
         )
 
     def urls(self) -> Urls:
@@ -167,8 +167,15 @@ class Trio:
         until(self.settled)
 
     def fail(self, fault: Fault) -> Node:
-        """Let the primary die; returns it."""
-        node = self.leader()
+        """Let the primary die; returns it. It is waited for: on a busy machine it may not answer at once."""
+        found: list[Node | None] = []
+
+        def said() -> Node | None:
+            found[:] = [self.leader()]
+            return found[0]
+
+        until(said)
+        (node,) = found
         assert node is not None
         if fault == "host":
             node.kill()
@@ -222,7 +229,8 @@ def _nodes(folder: Path, programs: Path, password: str) -> list[Node]:
         user = OsUser(found.pw_name, found.pw_uid, found.pw_gid)
         let_in(user, folder)
         let_in(user, FILES)
-    ports = {f"10.0.0.{number}:{port}": f"127.0.0.1:{free_port()}" for number in (1, 2, 3) for port in PORTS}
+    named = [f"10.0.0.{number}:{port}" for number in (1, 2, 3) for port in PORTS]
+    ports = {there: f"127.0.0.1:{here}" for there, here in zip(named, free_ports(len(named)), strict=True)}
     nodes = []
     for number, each in enumerate(NAMES, 1):
         here = folder / each

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.brokers import free_port
 from tests.docs.blocks import Block, script
 from tests.faces.processes import running
+from tests.ports import free_port
 
 __all__ = ["Reader", "at_home", "without_ours"]
 

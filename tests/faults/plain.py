@@ -1,12 +1,12 @@
 """A server of one's own: PostgreSQL as `initdb` makes it, which listens on TCP and asks for a password."""
 
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ostinato._core.db.cluster import Cluster, CommandFailed
+from tests.ports import free_port
 
 PASSWORD = "sesame"
 # What differs between two machines, outside of what is copied: a file beside the parent of the data directory.
@@ -17,9 +17,7 @@ DATA = "main"
 def machine(folder: Path) -> str:
     """Make the folder of a machine, whose servers listen at a port of its own; returns the URL there."""
     folder.mkdir()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     (folder / HERE).write_text(f"port = {port}\nunix_socket_directories = ''\nlisten_addresses = '127.0.0.1'\n")
     (folder / HERE).chmod(0o644)
     return f"postgresql://postgres:{PASSWORD}@127.0.0.1:{port}/postgres"

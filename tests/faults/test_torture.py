@@ -50,8 +50,8 @@ def test_a_short_torture_breaks_no_promise() -> None:
 @pytest.mark.proof
 @needs("hosts", here=network.missing() is None, reason=f"no hosts here: {network.missing()}")
 def test_a_short_torture_of_several_hosts_breaks_no_promise_and_fails_over() -> None:
-    argv = [sys.executable, "-m", "ostinato", "torture", "--json", "--hosts=3", "--minutes=0.15", f"--seed={SEED}"]
-    ended = subprocess.run(argv, capture_output=True, text=True, cwd=ROOT, check=False)
+    argv = [sys.executable, "-m", "ostinato", "torture", "--json", "--hosts=3", "--workers=3", "--minutes=0.15"]
+    ended = subprocess.run([*argv, f"--seed={SEED}"], capture_output=True, text=True, cwd=ROOT, check=False)
     say(ended.stdout + ended.stderr)
     report = json.loads(ended.stdout)
 

@@ -344,7 +344,7 @@ async def test_each_message_becomes_one_job_and_is_acknowledged(lab: Lab, lastin
     await lasting.send(place.name, *bodies)
 
     async with lab.worker(**lasting.settings()) as worker:
-        await until_async(lambda: counted(worker, MESSAGES_TAKEN, "lab.take", "repeated") == 1)
+        await until_async(lambda: counted(worker, MESSAGES_TAKEN, "lab.take", "repeated") >= 1)
         await until_async(lambda: len(taken) == 2)
 
     assert sorted(taken) == [(1, "acme", "c-1"), (2, "acme", "c-1")]
@@ -377,7 +377,7 @@ async def test_a_message_that_comes_again_has_one_effect(lab: Lab, lasting: Brok
             taken_again: list[bool] = []
             intake._commit = commit_and_cut  # type: ignore[method-assign]
             await lasting.send(place.name, cloudevent(1))
-            await until_async(lambda: counted(worker, MESSAGES_TAKEN, "lab.take", "repeated") == 1)
+            await until_async(lambda: counted(worker, MESSAGES_TAKEN, "lab.take", "repeated") >= 1)
             await until_async(lambda: taken == [1])
             await lasting.send(place.name, cloudevent(1), cloudevent(2))
             await until_async(lambda: sorted(taken) == [1, 2])
@@ -427,7 +427,7 @@ async def test_a_message_that_cannot_be_read_is_a_dead_letter_and_blocks_nobody(
         await lab.until("select count(*) = %s from ostinato_data.dead_letter where reason = 'permanent_error'", dead)
 
     assert taken == ([6, 9] if lasting.kind == "nats" else [9])
-    assert counted(worker, MESSAGES_TAKEN, "lab.take", "refused") == (6 if lasting.kind == "nats" else 7)
+    assert counted(worker, MESSAGES_TAKEN, "lab.take", "refused") >= (6 if lasting.kind == "nats" else 7)
     errors = await lab.rows("select d.error->>'message' from ostinato_data.dead_letter d")
     assert any("no JSON" in error for (error,) in errors)
     assert await lab.value("select count(*) from ostinato.observe() o where o.name = 'queue_dead_letters'") >= 1

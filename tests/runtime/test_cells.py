@@ -21,7 +21,6 @@ from ostinato._core.db.call import call
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine import cell_setup, cells, moves
 from ostinato._core.engine.moves import Move, Moved, Side
-from ostinato._core.runtime import cells as runtime_cells
 from ostinato._core.runtime.cells import Cells, first_to
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.worker.enrol import declare_kinds
@@ -75,7 +74,7 @@ class World:
                 for name in names
             ]
 
-    async def move(self, tenant: str, source: str, target: str, *, wait: float = 60.0) -> Moved:
+    async def move(self, tenant: str, source: str, target: str, *, wait: float = 600.0) -> Moved:
         async with self.sides(source, target, "one") as (here, there, home):
             made = Move(
                 tenant, here, there, home, file=self.file, schemas=[], wait_seconds=wait, step=self.steps.append
@@ -275,7 +274,7 @@ async def kill_and_repeat(world: World, at: str) -> None:
     enough = asyncio.Event()
 
     async def callers(tenant: str, to: list[int]) -> None:
-        client = world.cells.for_tenant(tenant)
+        client = world.cells.for_tenant(tenant, patience=600)  # a busy machine is no move that does not end
         n = 0
         while not enough.is_set():
             async with client.transaction() as conn:
@@ -362,9 +361,8 @@ async def test_who_was_loaded_is_found_there_although_the_old_cell_does_not_poin
     assert await moves.where("acme", "one", ask) == found
 
 
-async def test_who_lives_elsewhere_is_found_while_home_is_away(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_lives_elsewhere_is_found_while_home_is_away(world: World) -> None:
     """By what was known, however old; and by a client that has just begun, from the cells themselves."""
-    monkeypatch.setattr(runtime_cells, "KNOWN_SECONDS", 0.0)
     await note.enqueue(world.cells.for_tenant("acme"), n=1)
     await world.move("acme", "one", "two")
     await world.place("globex", "three")
@@ -373,7 +371,7 @@ async def test_who_lives_elsewhere_is_found_while_home_is_away(world: World, mon
     home.mkdir()
     with between(world.urls["one"].worker, home) as proxy:
         found = world.found_by(proxy.url)
-        async with Cells(found) as known, Cells(found) as fresh:
+        async with Cells(found, known_seconds=0.0) as known, Cells(found) as fresh:
             assert [await known.where(name) for name in WHO] == ["two", "three", "two", "one"]
             with proxy.away():
                 assert [await known.where(name) for name in WHO] == ["two", "three", "two", "one"]
