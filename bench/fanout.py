@@ -25,6 +25,8 @@ from ostinato._core.base.settings import Settings
 CHILDREN = 10_000
 ROUNDS = 3
 LIMIT_SECONDS = 600
+PEER_LIMIT_SECONDS = 3600
+"""A peer that is slow is measured as well."""
 
 
 def app_with(done: asyncio.Event, count: int) -> App:
@@ -84,13 +86,21 @@ async def plain(dsn: str, count: int) -> float:
     return count / seconds
 
 
-def dbos(dsn: str, count: int) -> float | None:
-    """The same in DBOS; None where it is not installed."""
+def dbos(dsn: str, count: int) -> float | str:
+    """The same in DBOS; a text says why there is no figure."""
     if not PEERS_PYTHON.exists():
-        return None
+        return "not installed (make bench)"
     command = [str(PEERS_PYTHON), "-m", "bench.systems.dbos_fanout", dsn, str(count)]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=LIMIT_SECONDS, check=False)
-    return float(ended.stdout.split()[-1]) if ended.returncode == 0 else None
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, cwd=ROOT, timeout=PEER_LIMIT_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"not done after {PEER_LIMIT_SECONDS} s"
+    if ended.returncode != 0:
+        said = ended.stderr.strip().splitlines()
+        return f"failed: {said[-1] if said else f'exit code {ended.returncode}'}"
+    return float(ended.stdout.split()[-1])
 
 
 def main() -> int:
@@ -98,6 +108,7 @@ def main() -> int:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else CHILDREN
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else ROUNDS
     log.configure(level="error")
+    why = ""
     found: dict[str, list[float]] = {"children joined": [], "plain jobs": [], "DBOS": []}
     with running() as server:
         for _ in range(rounds):
@@ -107,9 +118,12 @@ def main() -> int:
                     found[what].append(asyncio.run(measure(worker_dsn(dsn), count)))
             with server.database("bench_fanout") as dsn:
                 peer = dbos(dsn, count)
-            found["DBOS"] += [] if peer is None else [peer]
+            if isinstance(peer, str):
+                why = peer
+            else:
+                found["DBOS"].append(peer)
     for what, rates in found.items():
-        told = f"{median(rates):>10,.0f} a second" if rates else " not installed (make bench)"
+        told = f"{median(rates):>10,.0f} a second" if rates else f" {why}"
         print(f"{what:<16}{told}")
     print(f"{count} of each, {rounds} rounds, load {os.getloadavg()[0]:.1f}")
     return 0
