@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from ostinato._core.db.backup import server as servers
-from ostinato._core.db.backup import take
+from ostinato._core.db.backup import stream
 from ostinato._core.db.backup.programs import Source
 from ostinato._core.db.backup.repository import Repository
 from ostinato._core.db.embedded import Server
@@ -23,7 +23,9 @@ def receiving(source: Source, repository: Repository, *, synchronous: bool = Fal
     failed: list[Exception] = []
 
     async def work() -> None:
-        await take.receive(source, repository, synchronous=synchronous, ready=lambda _: ready.set(), warn=warned.append)
+        await stream.receive(
+            source, repository, synchronous=synchronous, ready=lambda _: ready.set(), warn=warned.append
+        )
 
     task = loop.create_task(work())
 

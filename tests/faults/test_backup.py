@@ -17,7 +17,7 @@ from ostinato._core.base.enderrors import BackupFailed
 from ostinato._core.base.errors import Conflict, NotFound
 from ostinato._core.db import embedded
 from ostinato._core.db.backup import server as servers
-from ostinato._core.db.backup import take
+from ostinato._core.db.backup import stream, take
 from ostinato._core.db.backup import verify as verifying
 from ostinato._core.db.backup.repository import Base, Repository
 from ostinato._core.db.backup.restore import restore_embedded, restore_folder
@@ -239,6 +239,77 @@ def test_a_second_receiver_and_another_server_are_refused(own: Server, repositor
         asyncio.run(take.take(source, stranger))
     with repository.locked(), pytest.raises(Conflict, match="another process"):
         base_of(own, repository)
+
+
+def test_a_connection_that_breaks_is_made_anew_and_that_is_said(own: Server, repository: Repository) -> None:
+    """Its own, and all of them, for as long as the server is away."""
+    with receiving(source_of(own), repository, synchronous=True) as warned:
+        enqueue(own)
+        before = len(warned)
+        cut(own)
+        until(lambda: len(warned) > before)
+        assert "is tried again in" in warned[before]
+        enqueue(own)  # returns once it is received again
+
+        kill_server(own)
+        before = len(warned)
+        until(lambda: len(warned) > before + 1)
+        own.revive()
+        enqueue(own)
+        with psycopg.connect(own.urls().admin, autocommit=True) as conn:
+            waits = conn.execute("select application_name from pg_stat_replication where sync_state = 'sync'")
+            assert waits.fetchall() == [(repository.about.slot,)]
+
+
+def cut(server: Server) -> None:
+    with psycopg.connect(server.urls().admin, autocommit=True) as conn:
+        conn.execute("select pg_terminate_backend(pid) from pg_stat_replication")
+
+
+def drop_slots(server: Server) -> None:
+    """Drop every slot, as somebody does who finds the disk full."""
+
+    def gone() -> bool:
+        cut(server)
+        with psycopg.connect(server.urls().admin, autocommit=True) as conn:
+            conn.execute("select pg_drop_replication_slot(slot_name) from pg_replication_slots where not active")
+            return conn.execute("select from pg_replication_slots").fetchone() is None
+
+    until(gone)
+
+
+def test_a_slot_that_is_gone_ends_the_stream_with_what_to_do(own: Server, repository: Repository) -> None:
+    source = source_of(own)
+    with pytest.raises(NotFound, match=f"slot {repository.about.slot} is gone") as told:
+        asyncio.run(stream.receive(source, repository, ready=lambda _: drop_slots(own)))
+
+    assert "ostinato backup run" in str(told.value.hint)
+    with receiving(source, repository) as warned:  # as it says
+        assert "Take a base backup now" in warned[0]
+
+
+def test_log_that_the_server_no_longer_has_ends_the_stream_with_what_to_do(
+    own: Server, repository: Repository, tmp_path: Path
+) -> None:
+    source = source_of(own)
+    with receiving(source, repository):
+        enqueue(own)
+    drop_slots(own)
+    with psycopg.connect(own.urls().admin, autocommit=True) as conn:
+        for _ in range(5):
+            conn.execute(ENQUEUE)
+            conn.execute("select pg_switch_wal()")
+            conn.execute("checkpoint")
+
+    with pytest.raises(Conflict, match="the log has a gap") as told:
+        asyncio.run(stream.receive(source, repository))
+
+    folder = repository.log_folder(1)
+    assert f"Move {folder} out of the repository" in str(told.value.hint)
+    folder.rename(tmp_path / "before")
+    with receiving(source, repository):
+        base = base_of(own, repository)
+    assert repository.log_after(base).gap is None
 
 
 def test_damage_to_a_file_a_segment_or_the_order_of_the_log_is_found(own: Server, repository: Repository) -> None:

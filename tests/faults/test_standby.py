@@ -144,6 +144,33 @@ def test_no_second_server_takes_commits_beside_the_first(own: Server, tmp_path: 
             asyncio.run(standby.promote(own.cluster.data_dir))
 
 
+def test_an_old_server_that_lets_nobody_in_is_alive_and_nothing_is_promoted_beside_it(
+    own: Server, tmp_path: Path
+) -> None:
+    with ended(tmp_path / "second") as folder:
+        asyncio.run(standby.create(source_of(own), folder, synchronous=False))
+        rules = own.cluster.pgdata / "pg_hba.conf"
+        rules.write_text(f"local all all reject\n{rules.read_text()}")
+        own.cluster.command.run("pg_ctl", "reload", "--pgdata", str(own.cluster.pgdata))
+        until(lambda: refusal(own) is not None)
+        assert "rejects connection" in str(refusal(own))
+
+        with pytest.raises(Conflict, match="two servers would take commits"):
+            asyncio.run(standby.promote(folder))
+
+        kill_server(own)
+        asyncio.run(standby.promote(folder))
+
+
+def refusal(server: Server) -> str | None:
+    """What a server says to who knocks; None: it lets them in."""
+    try:
+        psycopg.connect(server.admin_url).close()
+    except psycopg.OperationalError as error:
+        return str(error)
+    return None
+
+
 def test_what_cannot_be_is_said_before_anything_is_copied(own: Server, tmp_path: Path) -> None:
     asked(own, "alter system set synchronous_standby_names = 'elsewhere'")
     asked(own, "select pg_reload_conf()")

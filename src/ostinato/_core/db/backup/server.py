@@ -9,7 +9,7 @@ from typing import Any
 from psycopg import sql
 from psycopg.rows import class_row
 
-from ostinato._core.base.errors import Conflict, Forbidden, NotConfigured
+from ostinato._core.base.errors import Conflict, Forbidden, NotConfigured, NotFound
 from ostinato._core.db import pool
 from ostinato._core.db.backup import programs
 from ostinato._core.db.backup.programs import Source
@@ -106,6 +106,19 @@ async def ensure_slot(conn: Connection, name: str) -> bool:
         await conn.execute(named("create_slot"), {"name": name})
         return True
     return False
+
+
+async def check_slot(conn: Connection, name: str) -> None:
+    """Refuse to go on without the slot that kept the log so far: what was logged since may be gone."""
+    found = await (await conn.execute(named("slot"), {"name": name})).fetchone()
+    if found is None or found[1] == "lost":
+        raise NotFound(
+            f"the replication slot {name} is gone: the server keeps its log for this copy no longer",
+            hint="Start `ostinato backup stream` again, which makes a new slot. Then take a base backup, because the"
+            " log may have a gap: ostinato backup run. If nobody dropped it: after a failover the new server has none,"
+            " and one that keeps more than max_slot_wal_keep_size is given up.",
+            slot=name,
+        )
 
 
 async def drop_slot(conn: Connection, name: str) -> bool:

@@ -1,23 +1,19 @@
-"""Makes a repository, takes base backups, receives the log, and prunes what is old."""
+"""Makes a repository, takes base backups, and prunes what is old."""
 
 import asyncio
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ostinato._core.base.enderrors import BackupFailed
-from ostinato._core.base.errors import OstinatoError
-from ostinato._core.db.backup import programs, server
+from ostinato._core.db.backup import server
 from ostinato._core.db.backup.programs import Source, Told
 from ostinato._core.db.backup.repository import About, Base, Repository, sync
 
 NAME = "ostinato_backup"
-STATUS_SECONDS = 1
 
 
 async def init(source: Source, folder: Path) -> Repository:
@@ -72,51 +68,6 @@ async def take(source: Source, repository: Repository, told: Told | None = None)
         return base
 
 
-async def receive(
-    source: Source,
-    repository: Repository,
-    *,
-    synchronous: bool = False,
-    ready: Callable[[int], None] = lambda _timeline: None,
-    warn: Callable[[str], None] = lambda _text: None,
-) -> None:
-    """Receive the log until cancelled; with `synchronous` every commit waits until it is here.
-
-    Cancelled, it lets commits go on without it first. Killed, it does not: they wait until it is back, and
-    nothing that was acknowledged can be lost.
-    """
-    name = repository.about.slot
-    async with await server.connect(source.url) as conn:
-        found = await server.identity(conn)
-        repository.check_server(found.system)
-        begun = await server.ensure_slot(conn, name)
-        folder = repository.log_folder(found.timeline_number)
-        if begun and folder.exists():
-            warn("The server no longer had all of the log. Take a base backup now: ostinato backup run")
-        elif all(base.timeline != found.timeline_number for base in repository.bases()):
-            warn("No base backup precedes this log yet, and alone it restores nothing: ostinato backup run")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        process = await source.start(
-            "pg_receivewal",
-            *(f"--directory={folder}", f"--slot={name}", f"--dbname={source.conninfo(name)}", "--no-password"),
-            *("--synchronous", f"--status-interval={STATUS_SECONDS}"),
-        )
-        running = asyncio.create_task(_ended(process))
-        try:
-            if synchronous:
-                await _first(server.let_commits_wait(conn, name), running)
-            else:
-                await _first(server.until(lambda: server.reads(conn, name)), running)
-            ready(found.timeline_number)
-            await conn.close()
-            await running
-        finally:
-            running.cancel()
-            if synchronous:
-                await _let_go(source, name, warn)
-            await programs.end(process)
-
-
 def prune(repository: Repository, keep: int, *, preview: bool = False) -> tuple[list[Base], list[Path]]:
     """Delete base backups but the newest `keep`, and the log that none of the others needs.
 
@@ -157,40 +108,3 @@ def _sweep(repository: Repository) -> None:
     for path in (repository.folder / "base").iterdir():
         if path.is_dir() and path.name not in known:
             shutil.rmtree(path, ignore_errors=True)
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for a program that should run on; raises what it said last."""
-    assert process.stdout is not None  # noqa: S101 - it is a pipe
-    last = b""
-    while line := await process.stdout.readline():
-        last = line
-    code = await process.wait()
-    raise BackupFailed(
-        f"the log is received no longer: {last.decode(errors='replace').strip() or f'exit code {code}'}",
-        hint="Remove the cause and start `ostinato backup stream` again: the server has kept the log meanwhile.",
-        exit_code=code,
-    )
-
-
-async def _first(work: Coroutine[Any, Any, None], running: "asyncio.Task[None]") -> None:
-    """Do some work, unless the program that it is about ends before."""
-    doing = asyncio.create_task(work)
-    try:
-        await asyncio.wait({doing, running}, return_when=asyncio.FIRST_COMPLETED)
-        if running.done():
-            await running
-        await doing
-    finally:
-        doing.cancel()
-
-
-async def _let_go(source: Source, name: str, warn: Callable[[str], None]) -> None:
-    try:
-        async with await server.connect(source.url) as conn:
-            await server.let_commits_go(conn, name)
-    except OstinatoError as error:
-        warn(
-            f"Commits may wait for this copy, which ends now ({error.message}). Start it again, or: alter system"
-            " reset synchronous_standby_names; select pg_reload_conf()"
-        )

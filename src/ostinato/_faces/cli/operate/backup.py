@@ -15,6 +15,7 @@ from ostinato._core.base.vault import key_path
 from ostinato._core.db import embedded, pool
 from ostinato._core.db.backup import objects, server, take
 from ostinato._core.db.backup import restore as restores
+from ostinato._core.db.backup import stream as streaming
 from ostinato._core.db.backup import verify as verifying
 from ostinato._core.db.backup.programs import Source, Told
 from ostinato._core.db.backup.repository import Base, Repository
@@ -109,7 +110,7 @@ def stream(
 
     async def work() -> None:
         async with source_of(cli) as (source, _):
-            await take.receive(source, found, synchronous=synchronous, ready=ready, warn=cli.out.warn)
+            await streaming.receive(source, found, synchronous=synchronous, ready=ready, warn=cli.out.warn)
 
     attach.run(work())
 

@@ -1,8 +1,8 @@
 """`ostinato mcp` serves the Model Context Protocol over stdio: tools for agents that look after an engine.
 
-The tools read, in a transaction that cannot write; `--allow-redrive` adds the one that changes
-something, as a canary. Arguments, results and payloads never leave, and what an error says is
-redacted, unless `--show-arguments`. Every answer is bounded.
+The tools read from the primary, in a transaction that cannot write: an agent acts on what it reads, and a replica may
+be behind. `--allow-redrive` adds the one that changes something, as a canary. Arguments, results and payloads never
+leave, and what an error says is redacted, unless `--show-arguments`. Every answer is bounded.
 """
 
 from collections.abc import AsyncIterator
