@@ -1,5 +1,6 @@
 """A folder in the place of a file, or a file in the place of a folder: one document suffers, no other one waits."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -8,10 +9,11 @@ from subprocess import DEVNULL
 import pytest
 
 from ostinato.apps.watchfolder import readings, utils
+from ostinato.apps.watchfolder.core import make_job_key
 from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.station.processes import ServiceProcess
 from tests.apps.watchfolder.engine import PATH, Office
-from tests.apps.watchfolder.place import Place, Services
+from tests.apps.watchfolder.place import PROFILE, Place, Services
 from tests.apps.watchfolder.test_watcher import HELD, KEY, look, watched
 
 OTHER = f"{'cd' * 32}__{'0' * 16}"
@@ -93,6 +95,31 @@ def test_what_became_a_folder_before_it_was_taken_goes_back(place: Place, monkey
 
     assert path.is_dir()
     assert place.files(place.folders.out) == ["b.pdf"]
+    assert list(place.folders.staging.iterdir()) == []
+
+
+@pytest.mark.parametrize("sort", ["folder", "link"])
+def test_a_file_whose_place_is_taken_is_refused_and_takes_no_slot(place: Place, tmp_path: Path, sort: str) -> None:
+    """It kept one of the slots for ever: whoever knows what comes could have all of them."""
+    place.start(max_jobs_in_flight=1)
+    job_key = make_job_key(hashlib.sha256(b"a").hexdigest(), PROFILE)[1]
+    taken = place.folders.job(job_key) / "input.pdf"
+    if sort == "folder":
+        lay(taken)
+    else:
+        taken.parent.mkdir()
+        taken.symlink_to(tmp_path)
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    place.drop("b.pdf", b"b")
+
+    place.tick(4)
+
+    assert place.files(place.folders.out) == ["b.pdf"]
+    (report,) = place.folders.error.glob("unsafe-*/error.json")
+    assert json.loads(report.read_text())["fileName"] == "a.pdf"
+    assert (report.parent / "a.pdf").read_bytes() == b"a"
+    assert job_key not in place.index["jobs"]
     assert list(place.folders.staging.iterdir()) == []
 
 

@@ -18,6 +18,7 @@ from ostinato.apps.watchfolder.model import Document, in_hand
 from ostinato.apps.watchfolder.names import FORCED, fit, raw_name, safe_name, shown_name, split_name
 from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.context import Tick, log
+from ostinato.apps.watchfolder.tick.finishing import refuse_input
 from ostinato.apps.watchfolder.tick.memory import Sight, Staged
 from ostinato.apps.watchfolder.tick.sights import (
     BUSY,
@@ -269,15 +270,18 @@ def arrive(tick: Tick, job_key: str, document: Document) -> None:
     if document["state"] == "INGESTING":
         staged = tick.folders.staging / Path(document["stagedPath"]).name
         target = tick.folders.job(job_key) / Path(document["inputPath"]).name
+        if staged.exists() and (target.is_dir() or target.is_symlink()):
+            said = f"a folder or a link lies where it is to be: work/{job_key}/{target.name}"
+            refuse_input(tick, staged, "UNSAFE", said, name=document.get("fileName"))
+            _forget(tick, job_key)
+            return
         if staged.exists() and target.exists():  # copied from another file system
             if sha256_file(staged) == sha256_file(target):
                 unlink(staged)
         elif staged.exists():
             move_atomic(staged, target)
         elif not target.exists():  # what it was about is back in `in/`, or was never here
-            tick.jobs.pop(job_key, None)  # it never was a job
-            tick.memory.dirty = True
-            remove_tree(tick.folders.job(job_key))
+            _forget(tick, job_key)
             return
         changed = target.stat().st_mtime_ns
         document = tick.state(job_key, state="DISCOVERED", inputMtimeNs=changed)
@@ -285,6 +289,13 @@ def arrive(tick: Tick, job_key: str, document: Document) -> None:
         tick.learn(document)
         tick.emit({"kind": "job", "recovered": True, **document})
     tick.in_flight[job_key] = in_hand(document)
+
+
+def _forget(tick: Tick, job_key: str) -> None:
+    """Remove what never was a job."""
+    tick.jobs.pop(job_key, None)
+    tick.memory.dirty = True
+    remove_tree(tick.folders.job(job_key))
 
 
 def _nonce(tick: Tick, name: str, file_hash: str) -> str | None:

@@ -160,16 +160,17 @@ def finish_error(tick: Tick, job_key: str) -> None:
         move_unique(source, place, safe_name(document["fileName"]))
 
 
-def refuse_input(tick: Tick, path: Path, code: str, message: str) -> None:
-    """Put a file that can be no job into `error/`, with a report beside it."""
+def refuse_input(tick: Tick, path: Path, code: str, message: str, *, name: str | None = None) -> None:
+    """Put a file that can be no job into `error/`, under the name that it came with, with a report beside it."""
+    name = name or path.name
     mark = now_iso().replace(":", "").replace(".", "")
     place = tick.folders.error / f"{code.lower()}-{mark}"
     place.mkdir(parents=True, exist_ok=True)
     cause = {"code": code, "message": message, "retryable": False}
-    report = {"fileName": shown_name(path.name), "cause": cause, "at": now_iso()}
+    report = {"fileName": shown_name(name), "cause": cause, "at": now_iso()}
     try:
         atomic_write_json(place / "error.json", report, pretty=True)
-        move_unique(path, place, safe_name(path.name))
+        move_unique(path, place, safe_name(name))
     except OSError:
         if path.exists():
             with contextlib.suppress(OSError):
