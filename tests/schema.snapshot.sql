@@ -452,7 +452,7 @@ CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url tex
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text, header_values text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.dead_letter_groups(most integer DEFAULT 1000) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
+CREATE FUNCTION ostinato.dead_letter_groups(most integer DEFAULT 1000) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text, capped boolean)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;

@@ -1,12 +1,14 @@
 """Every page of the console is there, for everybody who may see it."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import pytest
 
-from ostinato._core.engine import schedules, workers
+from ostinato._core.engine import inspect, schedules, subscriptions, workers
+from ostinato._core.engine.inspect import DeadLetterGroup
 from ostinato._core.engine.schedules import Schedule
 from tests.api.conftest import Api
 from tests.console.conftest import Console
@@ -101,3 +103,28 @@ async def test_a_trail_names_the_day_of_what_is_to_come_and_draws_what_was(conso
     assert "enqueued" in drawing
     assert "scheduled" not in drawing
     assert re.search(rf"{later.year}.[0-9:.]{{12}}</td>", shown)
+
+
+SEEN = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+async def test_a_count_that_goes_no_further_says_so(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    cause = DeadLetterGroup("E1", "shop.ship", "failed", 100_000, SEEN, SEEN, 7, "E1: it broke", capped=True)
+
+    async def groups(*_: object, **__: object) -> list[DeadLetterGroup]:
+        return [cause, replace(cause, signature="E2", count=41, capped=False)]
+
+    async def counted(*_: object, preview: bool) -> int:
+        assert preview
+        return subscriptions.MOST_COUNTED
+
+    monkeypatch.setattr(inspect, "dead_letter_groups", groups)
+    monkeypatch.setattr(subscriptions, "replay", counted)
+    visitor = await console.visitor("acme", "admin", "installation")
+
+    causes = await visitor.text("/dead-letters")
+    replay = await visitor.text("/subscriptions/mirror/replay", since="1")
+
+    assert "≥ 100,000" in causes
+    assert "≥ 41" not in causes
+    assert "≥ 10,000 events" in replay

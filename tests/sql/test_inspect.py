@@ -377,6 +377,30 @@ def test_a_snapshot_held_open_elsewhere_shows_in_the_numbers(db: Session, sessio
     assert stats["xmin_age"] >= 5
 
 
+BURY_MANY = """
+    insert into ostinato_data.dead_letter (job_id, attempt, died_at, kind, queue, tenant_id, reason, signature, error)
+    select n, 1, ostinato.now(), 'app.a', 'default', 'default', 'failed', case n when 1 then 'old' else 'E1' end, '{}'
+    from generate_series(1, %s) n
+"""
+
+
+def test_no_more_dead_letters_are_grouped_than_is_quick(db: Session, admin: Session) -> None:
+    """The newest are: a page with the causes of millions would take seconds, and is drawn anew every few."""
+    most = db.get("place_cap")
+    admin.rows(BURY_MANY, most - 1)
+    whole = db.call("dead_letter_groups")
+    admin.rows("delete from ostinato_data.dead_letter where job_id > 1")
+    admin.rows(BURY_MANY.replace("generate_series(1,", "generate_series(2,"), most + 1)
+    (found,) = db.call("dead_letter_groups")
+
+    assert [(row["signature"], row["count"], row["capped"]) for row in whole] == [
+        ("E1", most - 2, False),
+        ("old", 1, False),
+    ]
+    assert (found["signature"], found["count"], found["capped"]) == ("E1", most, True)
+    assert found["example_job_id"] == most + 1
+
+
 def test_what_the_numbers_are_made_of(db: Session, clock: Clock) -> None:
     """The helpers, called one by one."""
     job = db.enqueue(queue="b")

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from ostinato._core.engine.subscriptions import MOST_COUNTED
 from tests.sql.deliveries import NAME, at, event_of, lanes_are_right, subscribe, take, take_heads, tell
 from tests.sql.engine import START, Clock, Session, arrays, refused, until_blocked
 from tests.sql.test_outbox import emit, sequence, upkeep
@@ -532,6 +533,28 @@ def test_a_dropped_subscription_is_gone_and_what_has_not_begun_is_cancelled(
     assert {db.state(job) for job in waiting} == {"cancelled"}
     assert db.value("select count(*) from ostinato_data.delivery") == 0
     assert db.complete(first) == []
+
+
+LOG_MORE = """
+    insert into ostinato_data.event_log (event_id, position, sequenced_at, type, tenant_id)
+    select l.event_id + n, l.position + n, l.sequenced_at, l.type, l.tenant_id
+    from (select * from ostinato_data.event_log order by position desc limit 1) l, generate_series(1, %s) n
+"""
+
+
+def test_replay_counts_no_further_than_is_quick(db: Session, admin: Session) -> None:
+    """A log of millions would be read before anybody is asked whether to go on."""
+    subscribe(db)
+    emit(db)
+    sequence(db)
+    admin.rows(LOG_MORE, MOST_COUNTED - 2)
+    whole = db.get("replay", subscription=NAME, from_position=1, preview=True)
+    admin.rows(LOG_MORE, 3)
+
+    assert whole == MOST_COUNTED - 1
+    assert db.get("replay", subscription=NAME, from_position=1, preview=True) == MOST_COUNTED
+    assert db.get("replay", subscription=NAME, from_position=1) == MOST_COUNTED
+    assert db.get("delivery_cap") == MOST_COUNTED
 
 
 def test_replay_counts_first_and_then_delivers_everything_again(db: Session, admin: Session, clock: Clock) -> None:

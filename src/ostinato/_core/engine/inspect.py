@@ -233,6 +233,8 @@ class DeadLetterGroup:
     last: datetime
     example_job_id: int
     example_error: str | None
+    capped: bool
+    """Whether there are more dead letters than are grouped, the newest: the count is a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from ostinato._core.base.events import OnPoison, Start
 from ostinato._core.db.arrays import numbers
 from ostinato._core.db.call import Connection, Loads, call, call_as, call_value
 
+MOST_COUNTED = 10_000
+"""So many of what a subscription has are counted: `delivery_cap` in SQL."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
@@ -157,7 +160,7 @@ async def discard(conn: Connection, name: str, positions: Sequence[int]) -> int:
 async def replay(conn: Connection, name: str, since: int | datetime, *, preview: bool = False) -> int:
     """Deliver everything again from a position or a time on; returns how many events that is.
 
-    Preview only counts.
+    `MOST_COUNTED` means that many or more. Preview only counts.
     """
     at = since if isinstance(since, datetime) else None
     return int(

@@ -152,6 +152,7 @@ class Counted(View):
     """The count says how many were met."""
 
     count: int
+    """Of events that are delivered again by a replay, 10,000 means that many or more."""
     preview: bool
     """True says that they were only counted."""
 

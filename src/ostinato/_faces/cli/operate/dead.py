@@ -24,7 +24,7 @@ Ids = Annotated[list[int], argument("JOB", "Only these jobs.", min=0, show_defau
 NOTHING = "No dead letters."
 GROUPS = Columns(  # the signature, which --signature takes; the example has its own words
     "count> | kind | reason | last | error=signature | for example=example_job_id",
-    count=lambda line, _: f"{line.count:,}",
+    count=lambda line, _: f"{line.count:,}{'+' if line.capped else ''}",
 )
 EACH = Columns("job=job_id> | kind | queue | attempt | died=died_at | reason | error")
 

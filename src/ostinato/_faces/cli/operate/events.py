@@ -11,7 +11,7 @@ from ostinato._core.db.call import Connection
 from ostinato._core.engine import clock, outbox, queues
 from ostinato._core.engine import subscriptions as engine_subscriptions
 from ostinato._core.engine.outbox import RELAY, EventDetails, EventSummary
-from ostinato._core.engine.subscriptions import Buried, EventDelivery, Subscription
+from ostinato._core.engine.subscriptions import MOST_COUNTED, Buried, EventDelivery, Subscription
 from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.document import to_json
@@ -158,7 +158,7 @@ def replay(
     async def work() -> dict[str, int]:
         async with attach.connection(cli) as conn:
             count = await outbox.replay(conn, subscription, place, preview=True)
-            question = f"Deliver {words.counted(count, 'event')} to {subscription} again?"
+            question = f"Deliver {_counted(count)} to {subscription} again?"
             if preview or not (yes or await cli.out.confirm(question)):
                 return {"matching": count, "replayed": 0}
             await outbox.replay(conn, subscription, place)
@@ -166,9 +166,14 @@ def replay(
             return {"matching": count, "replayed": count}
 
     result = attach.run(work())
-    done = words.counted(result["matching"], "event")
+    done = _counted(result["matching"])
     sentence = f"Delivered again: {done}." if result["replayed"] else "Nothing was changed."
     cli.out.show(result, f"Would be delivered again: {done}." if preview else sentence)
+
+
+def _counted(events: int) -> str:
+    """Say how many events a replay is of, as far as they are counted."""
+    return f"{'at least ' if events >= MOST_COUNTED else ''}{words.counted(events, 'event')}"
 
 
 def buried(

@@ -84,7 +84,9 @@ async def preview_replay(view: Looking, name: str, *, since: Text = "", at: Text
     start = _since(view, at.strip() or since.strip())
     async with view.site.staff.connection() as conn:
         count = await subscriptions.replay(conn, name, start, preview=True)
-    return view.page("subscription_replay.html", name=name, start=start, count=count)
+    return view.page(
+        "subscription_replay.html", name=name, start=start, count=count, capped=count >= subscriptions.MOST_COUNTED
+    )
 
 
 @pages.action("/subscriptions/{name:named}/drop", needs=ENGINE_WRITE)
@@ -122,7 +124,8 @@ async def act(view: Looking, name: str, verb: Literal["pause", "resume", "redeli
             case _:
                 count = await subscriptions.replay(conn, name, _since(view, view.form.get("since", "")))
                 said = words.ngettext("%(n)s event is replayed.", "%(n)s events are replayed.", count)
-                said = said % {"n": words.number(count)}
+                least = "≥ " if count >= subscriptions.MOST_COUNTED else ""
+                said = said % {"n": least + words.number(count)}
     return view.see(f"/subscriptions/{segment(name)}", said)
 
 

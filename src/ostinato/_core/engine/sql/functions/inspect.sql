@@ -584,14 +584,17 @@ $$;
 -- Groups dead letters by what killed them, the largest group first.
 create function ostinato.dead_letter_groups(most integer default 1000) returns table (
     signature text, kind text, reason text, count bigint, first timestamptz, last timestamptz, example_job_id bigint,
-    example_error text
+    example_error text, capped boolean
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select g.signature, g.kind, g.reason, g.count, g.first, g.last, g.example, ostinato_internal.error_summary(d.error)
+    select g.signature, g.kind, g.reason, g.count, g.first, g.last, g.example, ostinato_internal.error_summary(d.error),
+           sum(g.count) over () >= ostinato_internal.place_cap()
     from (
         select d.signature, d.kind, d.reason, count(*) as count, min(d.died_at) as first, max(d.died_at) as last,
                max(d.job_id) as example
-        from dead_letter d group by d.signature, d.kind, d.reason
+        from (select n.signature, n.kind, n.reason, n.died_at, n.job_id from dead_letter n
+              order by n.job_id desc limit ostinato_internal.place_cap()) d
+        group by d.signature, d.kind, d.reason
     ) g join dead_letter d on d.job_id = g.example
     order by g.count desc, g.last desc, g.example desc limit ostinato_internal.page_size($1)
 $$;

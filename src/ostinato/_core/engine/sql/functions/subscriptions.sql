@@ -643,8 +643,8 @@ end
 $$;
 
 -- Delivers events again, and once more everything behind them: from a position on, or from what was emitted at a time
--- on. Returns how many events that is now; `preview` only counts. What has not begun comes in its new turn, and so do
--- dead letters; what has begun stays, and comes once more in its turn.
+-- on. Returns how many events that is now (up to delivery_cap()); `preview` only counts. What has not begun comes in
+-- its new turn, and so do dead letters; what has begun stays, and comes once more in its turn.
 create function ostinato.replay(
     subscription text, from_position bigint default null, from_time timestamptz default null,
     preview boolean default false
@@ -669,9 +669,11 @@ begin
                                        'from_time', from_time),
             hint = 'Give a position or a time, one of them.';
     end if;
-    select count(*) into v_count from event_log l
-    where l.position > v_cursor and (v_sub.types is null or l.type = any (v_sub.types))
-      and (v_sub.tenant_id is null or l.tenant_id = v_sub.tenant_id);
+    select count(*) into v_count from (
+        select from event_log l
+        where l.position > v_cursor and (v_sub.types is null or l.type = any (v_sub.types))
+          and (v_sub.tenant_id is null or l.tenant_id = v_sub.tenant_id)
+        limit ostinato_internal.delivery_cap()) c;
     if preview then
         return v_count;
     end if;
