@@ -810,6 +810,22 @@ MUTANTS = [
     ),
     Mutant(
         rule="W46.",
+        breaks="one invisible word means that a scan was read",
+        file="apps/watchfolder/ocr/look.py",
+        old="                if hidden >= READ_CHARS:\n",
+        new="                if hidden >= 1:\n",
+        tests=("test_ocr.py::test_a_scan_with_next_to_no_invisible_text_is_read",),
+    ),
+    Mutant(
+        rule="W46.",
+        breaks="invisible words are not counted together",
+        file="apps/watchfolder/ocr/look.py",
+        old="                hidden += ",
+        new="                hidden = ",
+        tests=("test_ocr.py::test_a_scan_with_next_to_no_invisible_text_is_read",),
+    ),
+    Mutant(
+        rule="W46.",
         breaks="a letter with a logo is a scan",
         file="apps/watchfolder/ocr/look.py",
         old="DOMINATES = 0.5",
