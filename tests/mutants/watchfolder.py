@@ -759,6 +759,15 @@ MUTANTS = [
     ),
     Mutant(
         rule="W45.",
+        breaks="what Windows keeps beside pictures is a page",
+        file="apps/watchfolder/prep/archives.py",
+        old='IGNORED = ("thumbs.db", "comicinfo.xml", "desktop.ini", ".ds_store")',
+        new='IGNORED = ("comicinfo.xml", ".ds_store")',
+        tests=("test_prep.py::test_what_is_passed_over_in_an_archive_is_what_the_page_lists",),
+        slow=True,
+    ),
+    Mutant(
+        rule="W45.",
         breaks="what is left out is not named",
         file="apps/watchfolder/prep/archives.py",
         old="    if left_out:\n",
