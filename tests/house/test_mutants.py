@@ -62,3 +62,15 @@ def test_a_reason_is_given_for_what_has_no_mutant(each: Listed) -> None:
 
     assert not broken & set(each.exempt)
     assert all(len(reason.split()) > 3 for reason in each.exempt.values())
+
+
+@pytest.mark.parametrize("each", LISTS, ids=lambda each: each.app)
+def test_a_rule_without_a_mutant_says_why_on_its_page(each: Listed) -> None:
+    lines = (ROOT / "docs" / "specs" / f"{each.app}.md").read_text("utf-8").splitlines()
+    said = {
+        line.partition(" No mutant: ")[0]: line.partition(" No mutant: ")[2] for line in lines if "No mutant: " in line
+    }
+
+    assert len(said) == len(each.exempt)
+    for rule, reason in each.exempt.items():
+        assert [why for row, why in said.items() if row.startswith(f"| {rule}") and why.startswith(f"{reason} |")]

@@ -8,7 +8,7 @@
 There is one module per application (`watchfolder.py`, …) with two names:
 
     MUTANTS  a list of `Mutant`: one piece of source replaced by another, and the tests that must fail
-    EXEMPT   {beginning of a row: why no mutation can break that rule}
+    EXEMPT   {beginning of a row: why no mutation can break that rule}; the row says so, too
 
 A rule is named by the beginning of its row's first cell, long enough to fit one row only. The tests
 of a mutant are some of those that the row names: a row is true only if they notice.

@@ -230,6 +230,6 @@ MUTANTS = [
 ]
 
 EXEMPT = {
-    "a crash between lock and insert": "PostgreSQL ends the lock with its transaction: no line of ours does",
-    "429, 503": "both are answers of the API to every route: no line of captures makes them",
+    "a crash between lock and insert": "PostgreSQL ends the lock with its transaction, and no line of ours does",
+    "429, 503": "both are answers of the API to every route, and no line of captures makes them",
 }

@@ -759,6 +759,15 @@ MUTANTS = [
     ),
     Mutant(
         rule="W45.",
+        breaks="what Windows keeps beside pictures is a page",
+        file="apps/watchfolder/prep/archives.py",
+        old='IGNORED = ("thumbs.db", "comicinfo.xml", "desktop.ini", ".ds_store")',
+        new='IGNORED = ("comicinfo.xml", ".ds_store")',
+        tests=("test_prep.py::test_what_is_passed_over_in_an_archive_is_what_the_page_lists",),
+        slow=True,
+    ),
+    Mutant(
+        rule="W45.",
         breaks="what is left out is not named",
         file="apps/watchfolder/prep/archives.py",
         old="    if left_out:\n",
@@ -807,6 +816,22 @@ MUTANTS = [
         old="return bool(covered >= DOMINATES * (page_right - page_left) * (page_top - page_bottom))",
         new="return False",
         tests=("test_ocr.py::test_which_pages_are_read",),
+    ),
+    Mutant(
+        rule="W46.",
+        breaks="one invisible word means that a scan was read",
+        file="apps/watchfolder/ocr/look.py",
+        old="                if hidden >= READ_CHARS:\n",
+        new="                if hidden >= 1:\n",
+        tests=("test_ocr.py::test_a_scan_with_next_to_no_invisible_text_is_read",),
+    ),
+    Mutant(
+        rule="W46.",
+        breaks="invisible words are not counted together",
+        file="apps/watchfolder/ocr/look.py",
+        old="                hidden += ",
+        new="                hidden = ",
+        tests=("test_ocr.py::test_a_scan_with_next_to_no_invisible_text_is_read",),
     ),
     Mutant(
         rule="W46.",

@@ -84,6 +84,7 @@ async def test_a_search_that_is_down_leaves_the_siret_pending_until_it_answers(p
 
 async def test_a_check_sleeps_through_a_pause_and_is_woken_when_it_is_over(place: Place) -> None:
     await place.enriched()
+    await place.lab.engine.clock.freeze()
     await place.lab.rows(PAUSE)
     async with place.worker():
         await place.made(None, siret=SECOND)
@@ -99,6 +100,7 @@ async def test_a_check_sleeps_through_a_pause_and_is_woken_when_it_is_over(place
 
 async def test_a_check_sleeps_through_a_pause_that_begins_before_its_turn(place: Place) -> None:
     await place.enriched()
+    await place.lab.engine.clock.freeze()
     url = place.lab.engine.database.admin_url
     async with place.worker():
         async with await psycopg.AsyncConnection.connect(url) as conn:

@@ -242,6 +242,7 @@ async def test_a_failed_company_is_asked_for_again_by_opening_it_the_next_day(pl
 async def test_a_bad_minute_of_the_search_does_not_cost_the_day(place: Place) -> None:
     """The key of the day was used for a run in which the required source was not well."""
     place.sources.order("/registers/search", "503*3")
+    await place.lab.engine.clock.freeze()
     await place.enriched()
     await place.made()  # within the minute nobody is asked again
     failed = (await place.status(), await place.jobs())

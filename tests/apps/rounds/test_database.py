@@ -20,6 +20,7 @@ from ostinato.apps.rounds.model import JobName
 from ostinato.apps.rounds.rules import round_instants
 from tests.apps.rounds.test_rules import PARIS, TABLE
 from tests.apps.rounds.town import TENANT, Town
+from tests.waiting import until_async
 
 ANA = Person(TENANT, "ana", manages=False)
 SAYINGS = (
@@ -132,13 +133,20 @@ async def test_before_opening_and_without_a_prompt_nothing_is_taken(town: Town) 
     assert "without a prompt" in said
 
 
+WAITING = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
+
+
 async def test_who_is_in_the_middle_of_submitting_is_waited_for(town: Town) -> None:
     _, round_id = await town.opened_round()
     async with town.engine.client.for_tenant(TENANT, "ana").transaction() as conn:
         await participation.submit(conn, ANA, round_id, "just in time")
         await town.at("2026-06-03T12:30:00Z")
         closing = asyncio.create_task(town.close())
-        await asyncio.wait({closing}, timeout=0.2)
+
+        async def waits_or_is_over() -> bool:
+            return closing.done() or bool(await town.value(WAITING))
+
+        await until_async(waits_or_is_over)
         assert not closing.done()
 
     assert (await closing).done == 1

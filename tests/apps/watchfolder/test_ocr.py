@@ -118,6 +118,9 @@ def test_a_pdf_that_has_its_text_is_not_read_at_all(ocr: Desk) -> None:
     assert [text.strip() for text in text_of(Path(ended["result"]["path"]))] == ["Bonjour", "Adieu"]
 
 
+READ_BEFORE = "what an earlier OCR has found on this page"
+
+
 def stamped(raw: bytes, stamp: str, *, invisible: bool = False) -> bytes:
     """The scan with a line of text on its first page, as an app that scans leaves it."""
     layer, made = FPDF(), io.BytesIO()
@@ -149,7 +152,7 @@ def test_a_scan_with_a_stamp_is_read_and_keeps_the_stamp(ocr: Desk, tmp_path: Pa
 def test_which_pages_are_read(tmp_path: Path) -> None:
     """Only what has no text of its own: a scan, with or without a stamp; neither print nor what was read before."""
     scan = raw_pdf(tmp_path / "raw", scans.render("un deux trois", dpi=72))
-    files = [text_pdf("print"), scan, stamped(scan, "stamp"), stamped(scan, "read before", invisible=True)]
+    files = [text_pdf("print"), scan, stamped(scan, "stamp"), stamped(scan, READ_BEFORE, invisible=True)]
     for number, data in enumerate(files):
         (tmp_path / f"{number}.pdf").write_bytes(data)
     bind([tmp_path / f"{number}.pdf" for number in range(4)], tmp_path / "all.pdf", lambda *_: None)
@@ -157,6 +160,34 @@ def test_which_pages_are_read(tmp_path: Path) -> None:
     seen = look(tmp_path / "all.pdf", lambda *_: None)
 
     assert (seen.pages, seen.unread, seen.stamped) == (4, [2, 3], [3])
+
+
+@pytest.mark.parametrize(
+    ("left", "is_read"),
+    [(["scanned"], True), ([".", ",", "| ~"], True), (["un", "deux", "trois"] * 3, False), ([" . " * 40], False)],
+)
+def test_a_scan_with_next_to_no_invisible_text_is_read(tmp_path: Path, left: list[str], *, is_read: bool) -> None:
+    """A word that a program left there is no reading of the page."""
+    scan = raw_pdf(tmp_path / "raw", scans.render("un deux trois", dpi=72))
+    for text in left:
+        scan = stamped(scan, text, invisible=True)
+    (tmp_path / "a.pdf").write_bytes(scan)
+
+    seen = look(tmp_path / "a.pdf", lambda *_: None)
+
+    assert (seen.unread, seen.stamped) == (([1], [1]) if is_read else ([], []))
+
+
+@pytest.mark.slow
+def test_a_scan_with_an_invisible_word_is_searchable_afterwards(ocr: Desk, tmp_path: Path) -> None:
+    text = "\n".join(scans.COMPTE_RENDU.splitlines()[:LINES])
+    raw = stamped(raw_pdf(tmp_path / "raw", scans.render(text, dpi=150)), "scan", invisible=True)
+
+    ended = ocr.done(raw)
+
+    assert ended["error"] is None
+    found = "\n".join(text_of(Path(ended["result"]["path"])))
+    assert scans.error_rate(text, found) <= 2.0
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from ostinato._core.base.errors import NotConfigured
-from ostinato.apps.watchfolder.prep import libarchive, service, work
+from ostinato.apps.watchfolder.prep import archives, libarchive, service, work
 from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.prep.pdfs import rewrite
@@ -24,6 +24,7 @@ from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.sandbox import level
 from tests.apps.watchfolder.papers import ARMS, armed, arms_of, rar, seven_zip, text_pdf, zipped
 from tests.apps.watchfolder.stations import Desk, desk
+from tests.house.source import ROOT
 from tests.needs import needs
 
 LIMITS = PrepLimits(pages=20, megapixels=30, members=50, member_bytes=20 << 20, total_bytes=40 << 20)
@@ -258,6 +259,19 @@ def test_all_that_an_archive_holds_beside_pages_is_named(prep: Desk) -> None:
 
     (said,) = [note for note in ended["result"]["notes"] if note.startswith("left out")]
     assert [name for name in (*names, "link.png") if repr(name) not in said] == []
+
+
+def test_what_is_passed_over_in_an_archive_is_what_the_page_lists(prep: Desk) -> None:
+    """Whatever it begins like; any other hidden file is a page."""
+    names = ["__MACOSX/1.png", "deep/._1.png", *(f"deep/{name.upper()}" for name in archives.IGNORED)]
+    members = {"empty/": b"", "1.png": picture("PNG"), ".2.png": picture("PNG"), **dict.fromkeys(names, picture("PNG"))}
+
+    ended = prep.done(zipped(members))
+
+    assert len(sizes(ended["result"]["path"])) == 2
+    assert ended["result"]["notes"] == []
+    page = (ROOT / "docs/apps/watchfolder.md").read_text("utf-8").lower()
+    assert [name for name in ("__macosx/", "._", *archives.IGNORED) if f"`{name}" not in page] == []
 
 
 def sizes(path: str) -> list[int]:

@@ -14,6 +14,9 @@ DOMINATES = 0.5
 """A page of which pictures cover at least this part is a scan, whatever text is stamped on it; some come in strips."""
 INVISIBLE = 3
 """How a PDF draws the text that OCR has found: not at all."""
+READ_CHARS = 25
+"""Invisible characters of a scan that was read before; fewer are a mark that a program left, or what a poor OCR made of
+specks. A scan with so few words costs little to read again."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,9 @@ def look(path: Path, report: Progress) -> Look:
     try:
         for number, page in enumerate(document, 1):
             report(number, len(document), "look")
-            if page.get_textpage().get_text_range().strip():
-                if not _is_stamped_scan(page):
+            texts = page.get_textpage()
+            if texts.get_text_range().strip():
+                if not _is_unread_scan(page, texts):
                     continue
                 stamped.append(number)
             elif not skewed:
@@ -53,21 +57,33 @@ def look(path: Path, report: Progress) -> Look:
         document.close()
 
 
-def _is_stamped_scan(page: Any) -> bool:  # noqa: ANN401 - of pdfium
-    """Return whether pictures fill the page and its words were not read yet: none of its text is invisible."""
+def _is_unread_scan(page: Any, texts: Any) -> bool:  # noqa: ANN401 - of pdfium
+    """Return whether pictures fill the page and nobody has read it: next to nothing of its text is invisible."""
     from pypdfium2 import raw  # noqa: PLC0415 - in worker processes only
 
     page_left, page_bottom, page_right, page_top = page.get_bbox()
-    covered = 0.0
-    for each in page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_TEXT)):
+    covered, hidden = 0.0, 0
+    for each in page.get_objects(filter=(raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_TEXT), textpage=texts):
         if each.type == raw.FPDF_PAGEOBJ_TEXT:
             if raw.FPDFTextObj_GetTextRenderMode(each.raw) == INVISIBLE:
-                return False
+                hidden += _chars_of(each)
+                if hidden >= READ_CHARS:
+                    return False
             continue
         left, bottom, right, top = _bounds_on_page(each)
         across = min(right, page_right) - max(left, page_left)
         covered += max(across, 0.0) * max(min(top, page_top) - max(bottom, page_bottom), 0.0)
     return bool(covered >= DOMINATES * (page_right - page_left) * (page_top - page_bottom))
+
+
+def _chars_of(each: Any) -> int:  # noqa: ANN401 - of pdfium
+    """Return how many characters a text object has that are no spaces; one that does not tell has none."""
+    from pypdfium2 import PdfiumError  # noqa: PLC0415 - in worker processes only
+
+    try:
+        return len("".join(each.extract().split()))
+    except PdfiumError:
+        return 0
 
 
 def _bounds_on_page(each: Any) -> tuple[float, float, float, float]:  # noqa: ANN401 - of pdfium
