@@ -1299,6 +1299,14 @@ MUTANTS = [
         slow=True,
     ),
     Mutant(
+        rule="a 2xx of WhatsApp without the id",
+        breaks="an empty id is one",
+        file=f"{PROVIDERS}/whatsapp.py",
+        old="if isinstance(made, str) and 0 < len(made) <= LONGEST_ID and made == storable(made):",
+        new="if isinstance(made, str):",
+        tests=("test_sending.py::test_an_odd_answer_of_whatsapp_is_judged_and_nothing_is_sent_without_an_id",),
+    ),
+    Mutant(
         rule="quiet hours and holidays",
         breaks="marketing goes on Sundays",
         file=f"{SEND}/quiet.py",
