@@ -1148,6 +1148,15 @@ MUTANTS = [
     ),
     Mutant(
         rule="mail: HTML with a text twin",
+        breaks="a text without a template shows the place of the link as it is",
+        file=f"{SEND}/compose.py",
+        old='texts.linked(message.payload.get("text") or "", link or "")',
+        new='message.payload.get("text") or ""',
+        tests=("test_mail.py::test_a_text_without_a_template_has_the_way_out_in_its_place",),
+        slow=True,
+    ),
+    Mutant(
+        rule="mail: HTML with a text twin",
         breaks="any mail has a way out of a list",
         file=f"{SEND}/compose.py",
         old="unsubscribe=link if bulk else None",
@@ -1288,6 +1297,14 @@ MUTANTS = [
         new="_GATEWAY: Final = ()",
         tests=("test_sending.py::test_faults_of_the_network_and_odd_answers",),
         slow=True,
+    ),
+    Mutant(
+        rule="a 2xx of WhatsApp without the id",
+        breaks="an empty id is one",
+        file=f"{PROVIDERS}/whatsapp.py",
+        old="if isinstance(made, str) and 0 < len(made) <= LONGEST_ID and made == storable(made):",
+        new="if isinstance(made, str):",
+        tests=("test_sending.py::test_an_odd_answer_of_whatsapp_is_judged_and_nothing_is_sent_without_an_id",),
     ),
     Mutant(
         rule="quiet hours and holidays",

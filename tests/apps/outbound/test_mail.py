@@ -32,6 +32,7 @@ from tests.servers import answering, certificate, listening
 TO = "ana@example.test"
 HOOK = "/api/v1/webhooks/email/bounces"
 SECRET = "sandbox-bounce-secret"
+FORM = "application/x-www-form-urlencoded"
 OFFER: dict[str, Any] = {
     "category": "MARKETING",
     "providerName": "offer",
@@ -78,6 +79,33 @@ async def test_a_mail_has_two_twins_a_visible_way_out_and_an_address_for_answers
     assert https == f"<{link}>"
     assert re.fullmatch(r"<mailto:unsubscribe\+[a-z2-7]{39}@example\.test\?subject=unsubscribe>", mailto)
     assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+
+
+@pytest.mark.parametrize(("channel", "to"), [("EMAIL", TO), ("SMS", "+33639981234")])
+async def test_a_text_without_a_template_has_the_way_out_in_its_place(world: World, channel: str, to: str) -> None:
+    """{{name}} stays: a free text has no other variable."""
+    await world.consent(to, channel=channel, purpose="MARKETING")
+    text = "Bonjour {{name}}, {{ unsubscribe_url }}."
+    free: dict[str, Any] = {"text": text, "templateCode": None, "variables": None, "purpose": "MARKETING"}
+    await world.message(to, channel=channel, subject="Offre", **free)
+
+    await world.work()
+
+    body = parsed(world).get_content() if channel == "EMAIL" else world.providers.sent[-1].document["Body"]
+    (link,) = re.findall(r"^Bonjour {{name}}, (http\S+/unsubscribe/[\w-]+\?l=fr)\.$", body.strip())
+    answer = await world.http.post(link, headers={"content-type": FORM}, content="List-Unsubscribe=One-Click")
+    assert answer.status_code == 200
+    (consent,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+    assert consent["status"] == "REVOKED"
+
+
+async def test_a_text_for_whatsapp_has_no_link_to_unsubscribe(world: World) -> None:
+    await world.consent("+33639981234")
+
+    free: dict[str, Any] = {"text": "{{unsubscribe_url}}", "templateCode": None, "variables": None}
+    refused = await world.message("+33639981234", status=422, **free)
+
+    assert "unsubscribe_url" in refused["detail"]
 
 
 LONG_SUBJECT = (

@@ -5,14 +5,20 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
+import httpx
 import pytest
 
 from ostinato.apps.outbound import rules
 from ostinato.apps.outbound.jobs import prune
+from ostinato.apps.outbound.model import Channel, Content, Sender
 from ostinato.apps.outbound.policy import Kind
+from ostinato.apps.outbound.providers.protocol import Lost, Refused
 from ostinato.apps.outbound.providers.standin import Inbound
 from ostinato.apps.outbound.providers.whatsapp import WHATSAPP
+from ostinato.apps.outbound.providers.wire import Wire
+from ostinato.apps.outbound.settings import OutboundSettings
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, sent_statements, set_clock
 from tests.waiting import until_async
 
@@ -288,6 +294,40 @@ async def test_a_fault_of_twilio_is_no_refusal_either(world: World) -> None:
     shown = await world.show(made)
     assert (shown["errorCode"], shown["status"]) == ("HTTP_503", "QUEUED")
     assert "21211" in shown["attempts"][0]["errorMessage"]
+
+
+UNNAMED: list[object] = [None, [], {}, "wamid", [None], ["wamid"], [[]], [{}]]
+IDS: list[object] = ["", 7, None, "a\0b", "x" * 5000]
+WRONG: list[object] = [None, 7, [], "?", {"code": "?", "error_data": "?"}]
+DETAILS: list[object] = [[], 7, "?", {"details": {"a": 1}}]
+ODD: list[dict[str, Any]] = [
+    *({"messages": each} for each in UNNAMED),
+    *({"messages": [{"id": each}]} for each in IDS),
+    {"error": {"code": 131026, "message": "?"}},
+    {"error": {"code": 131026}, "messages": []},
+]
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+async def test_an_odd_answer_of_whatsapp_is_judged_and_nothing_is_sent_without_an_id(status: int) -> None:
+    """Of a 2xx without an id nobody knows whether it was taken; else an answer without a code counts by its status."""
+    wrong: list[dict[str, Any]] = [{"error": each} for each in WRONG]
+    wrong += [{"error": {"error_data": each, "message": [each]}} for each in DETAILS]
+    sender = Sender(1, Channel.WHATSAPP, "whatsapp", PHONE_NUMBER_ID, "Atlas")
+    content = Content(UUID(int=7), "acme", 1, to=TO, sender=sender, text="Bonjour")
+    for document in ODD if status == 200 else wrong:
+
+        def answered(_: httpx.Request, document: object = document) -> httpx.Response:
+            return httpx.Response(status, json=document)
+
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answered)) as http:
+            outcome = await WHATSAPP.send(content, Wire(http, OutboundSettings(), NOON))
+
+        if status == 200:
+            assert isinstance(outcome, Lost), document
+        else:
+            assert isinstance(outcome, Refused), document
+            assert outcome.code == f"HTTP_{status}"
 
 
 async def test_a_provider_may_name_the_time_at_which_it_wants_to_be_asked_again(world: World) -> None:

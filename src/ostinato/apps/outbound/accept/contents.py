@@ -17,7 +17,8 @@ def check(new: NewMessage, template: Template | None, purpose: Purpose, settings
         raise InvalidInput(
             "a message has either a template or a text", hint="Send templateCode with variables, or text."
         )
-    if template is not None and texts.UNSUBSCRIBE in texts.used_in(template.body) | texts.used_in(template.html):
+    written = (new.text,) if template is None else (template.body, template.html)
+    if any(texts.UNSUBSCRIBE in texts.used_in(each) for each in written):
         _check_link(new.channel, template, settings)
     if new.channel is Channel.EMAIL:
         _check_mail(new, template, purpose, settings)
@@ -47,9 +48,13 @@ def filled(channel: Channel, template: Template, variables: Mapping[str, Any]) -
     return text
 
 
-def _check_link(channel: Channel, template: Template, settings: OutboundSettings) -> None:
-    """Refuse a template with a link that could not be filled in."""
+def _check_link(channel: Channel, template: Template | None, settings: OutboundSettings) -> None:
+    """Refuse a template, or a text, with a link that could not be filled in."""
     if channel is Channel.WHATSAPP:
+        if template is None:
+            raise InvalidInput(
+                f"the text has {texts.UNSUBSCRIBE}, which is for mail and SMS", hint="There STOP ends marketing."
+            )
         raise TemplateRefused(
             f"template {template.code} has {texts.UNSUBSCRIBE}, which WhatsApp would show as it is",
             hint="There STOP ends marketing; or declare a variable for a link of your own.",

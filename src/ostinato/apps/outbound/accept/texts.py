@@ -127,6 +127,11 @@ def filled_in(text: str, values: Iterable[tuple[str, Any]]) -> str:
     return _PLACE.sub(lambda found: str(named.get(found[1], "")), text)
 
 
+def linked(text: str, link: str) -> str:
+    """Return a free text with the address to unsubscribe by in its place; it has no other variable."""
+    return _PLACE.sub(lambda found: link if found[1] == UNSUBSCRIBE else found[0], text)
+
+
 def filled_in_html(text: str, values: Iterable[tuple[str, Any]]) -> str:
     """Return HTML with its variables in their places: a value is text, whatever is in it."""
     return filled_in(text, [(name, html.escape(str(value))) for name, value in values])

@@ -18,7 +18,7 @@ from ostinato.apps.outbound import policy
 from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Purpose, Sender
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
 from ostinato.apps.outbound.providers import standin, whatsapp_lines
-from ostinato.apps.outbound.providers.lines import Line
+from ostinato.apps.outbound.providers.lines import LONGEST_ID, Line, storable
 from ostinato.apps.outbound.providers.protocol import Hook, Lost, Outcome, Posted, Provider, Taken
 from ostinato.apps.outbound.providers.standin import Asked, Inbound, Reply, Sent, StandIn, Telling
 from ostinato.apps.outbound.providers.wire import Wire, document_of, is_same, safe
@@ -118,10 +118,9 @@ class WhatsApp(Provider):
         document = document_of(answer.content)
         if answer.is_success:
             return _taken(document)
-        told = document.get("error")
-        error = told if isinstance(told, dict) else {}
-        details = (error.get("error_data") or {}).get("details") or error.get("message") or ""
-        return wire.refused(answer, error.get("code"), details, self.errors)
+        error = _part(document, "error")
+        details = _part(error, "error_data").get("details") or error.get("message") or ""
+        return wire.refused(answer, error.get("code"), str(details), self.errors)
 
     async def prove(self, sender: Sender, expected: str, wire: Wire) -> str | None:  # noqa: ARG002 - as the protocol has it
         """Ask Meta for the number with the sender's own token: the installation's proves nothing of a tenant."""
@@ -177,10 +176,18 @@ def _request(content: Content) -> dict[str, Any]:
 
 
 def _taken(document: dict[str, Any]) -> Outcome:
+    """Read who a message is from now on; without an id nobody knows whether it was taken, whatever else is said."""
     messages = document.get("messages")
-    if isinstance(messages, list) and messages and isinstance(messages[0].get("id"), str):
-        return Taken(messages[0]["id"], safe(document), _wa_id(document))
+    first = messages[0] if isinstance(messages, list) and messages else None
+    made = first.get("id") if isinstance(first, dict) else None
+    if isinstance(made, str) and 0 < len(made) <= LONGEST_ID and made == storable(made):
+        return Taken(made, safe(document), _wa_id(document))
     return Lost("the answer has no id of a message")
+
+
+def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _wa_id(document: Mapping[str, Any]) -> str | None:

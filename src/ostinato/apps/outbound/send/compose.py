@@ -19,7 +19,7 @@ def content(  # noqa: PLR0917 - all that a message is made of
 ) -> Content:
     """Compose a message for one attempt."""
     link = _link(consent, message.language, settings)
-    text, subject, html = message.payload.get("text") or "", message.subject, None
+    text, subject, html = texts.linked(message.payload.get("text") or "", link or ""), message.subject, None
     parts: list[dict[str, Any]] = []
     if template is not None:
         values = texts.parameters(template, message.payload.get("variables") or {})
