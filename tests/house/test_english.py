@@ -14,6 +14,8 @@ NO_VERB = re.compile(
     r"|Another|Until|Is|It|We|Ours|Somebody|Nobody|Not|Exactly|So|For|Over|Up|Two|Their|Nothing|Active|Arguments|Bulk|Connections"
     r"|Databases|Dead|Error|Errors|JSON|Jobs|Numbers|Purpose|Segments|Texts?|Words)\b"
 )
+# "Run one job; whether it succeeded": the second half lacks its verb.
+NO_SECOND_VERB = re.compile(r"; (?:whether|how many|its id)\b")
 FUNCTION = re.compile(r"((?:^--[^\n]*\n)+)^create function \w+\.(\w+)", re.MULTILINE)
 
 
@@ -29,7 +31,7 @@ def without_verb(path: Path) -> list[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and not is_property(node)
         and (text := ast.get_docstring(node))
-        and NO_VERB.match(text)
+        and (NO_VERB.match(text) or NO_SECOND_VERB.search(text.partition("\n")[0]))
     ]
 
 

@@ -97,11 +97,11 @@ update enrichment.fetched f set payload = jsonb_set(f.payload, %(path)s::text[],
 where f.job_id = %(job_id)s and f.source_api = %(source_api)s returning f.payload;
 
 -- name: take_fetched
--- What the sources answered in a run that ends.
+-- Removes and returns the answers of the sources, when their run ends.
 delete from enrichment.fetched f where f.job_id = %(job_id)s returning f.source_api, f.found, f.masked;
 
 -- name: keep_document
--- Makes an answer of a run a document; the same one again is only seen again.
+-- Stores an answer of a run as a document; one that is there already only gets the new time.
 insert into enrichment.company_document as d (company_siren, doc_type, source_api, retrieved_at, payload_json, checksum)
 values (%(siren)s, %(doc_type)s, %(source_api)s, ostinato.now(),
         coalesce((select f.payload from enrichment.fetched f

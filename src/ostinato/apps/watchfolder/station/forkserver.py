@@ -131,7 +131,7 @@ class ForkServer:
         _say({"id": order["start"], "pid": pid})
 
     def _listen(self, pid: int) -> bool:
-        """Keep the end of what a process said; whether there may be more."""
+        """Keep the end of what a process said; return whether there may be more."""
         try:
             data = os.read(self._pipes[pid], READ)
         except BlockingIOError:

@@ -104,7 +104,7 @@ begin
 end
 $$;
 
--- Lists what is whose, of one organisation or of all (null).
+-- Lists the numbers, names and domains with their owners, of one organisation or of all (null).
 create function outbound.owners(of_tenant text) returns setof outbound.ownership
 language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
     select o.* from ownership o where o.left_at is null and ($1 is null or o.tenant_id = $1)
