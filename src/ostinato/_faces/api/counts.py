@@ -70,7 +70,7 @@ class Counts:
         return found
 
     async def _ask(self, number: int) -> Told:
-        """Ask another process; nothing if it is being replaced, or busy for longer than a reader waits."""
+        """Ask another process; return nothing if it is being replaced, or busy for longer than a reader waits."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 reader, writer = await asyncio.open_unix_connection(line_of(self._folder, number))

@@ -77,7 +77,7 @@ class Ward:
         return bool(self._heart.seconds >= self._heart_seconds)
 
     def look(self, now: float, asked: list[float], stack: Stack, *, counts: bool) -> Ending | None:
-        """Beat for it if it cannot; returns how to end it if it must be."""
+        """Beat for the process if it cannot; returns how to end it if that must be."""
         self._loop.feel(self.view.loop_pulse, now, counts=counts)
         self._heart.feel(self.view.heart_pulse, now, counts=counts)
         worker_id = self.view.worker_id

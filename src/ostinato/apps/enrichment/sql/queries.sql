@@ -142,7 +142,7 @@ where r.job_id = %(job_id)s order by r.tenant_id, r.created_at desc;
 delete from enrichment.attachment a where a.job_id = %(job_id)s;
 
 -- name: end_run
--- A company without a job.
+-- Ends the run of a company.
 update enrichment.company c set job_id = null, lock_token = null where c.siren = %(siren)s and c.job_id = %(job_id)s;
 
 -- name: take_turn

@@ -69,7 +69,7 @@ async def _grant_wish(
     provider: str,
     settings: OutboundSettings,
 ) -> bool:
-    """Do what was asked for; return whether there was something to do, which may be answered."""
+    """Apply the word of an inbound message; return whether it had an effect, which may be answered."""
     channel = PROVIDERS[provider].channel
     found: dict[str, Any] = {}
     action, done = f"INBOUND_{wish}", True

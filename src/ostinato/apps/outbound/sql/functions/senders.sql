@@ -26,8 +26,8 @@ language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
                       nullif(split_part(lower((s).provider_key collate "C"), '@', 2), '')))
 $$;
 
--- Notes whose something is, unless another organisation has proven it before; a grant is not made less by it. Returns
--- whether it is so now. For the API, which has asked the provider or the domain.
+-- Records the owner of a number, a name or a domain, unless another organisation has proven it before; a grant stays a
+-- grant. Returns whether it was recorded. For the API, which has asked the provider or the domain.
 create function outbound.claim_ownership(
     tenant_id text, provider text, key text, proof text, account boolean, by_whom text
 ) returns boolean language plpgsql security definer
