@@ -218,7 +218,7 @@ def test_its_stand_in_is_in_the_sandbox(outside: Outside) -> None:
 
 def test_its_machine_is_on_the_reference_page(idle: Outside) -> None:
     path = install(idle.folder / "site")
-    text = "from ostinato._faces.cli.dev import machines; print(machines.page())"
+    text = "from tools import machines; print(machines.page())"
     ran = subprocess.run(
         [sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=True
     )

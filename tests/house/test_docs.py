@@ -6,10 +6,10 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from ostinato._faces.cli.dev import generated, reference
-from ostinato._faces.cli.dev.surface import MODULES
 from tests.house import catalogue, code
 from tests.house.source import PACKAGE, ROOT, findings, text_of
+from tools import generated, reference
+from tools.surface import MODULES
 
 README = ROOT / "README.md"
 GUARANTEES = ROOT / "docs" / "guarantees.md"

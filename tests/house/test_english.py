@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from tests.house.source import ROOT, dotted, findings, function_files, nodes, python_files, text_of
+from tests.house.source import ROOT, dotted, findings, function_files, nodes, python_files, text_of, tool_files
 
 # What a noun, or a sentence without a subject, begins with. "Return the jobs that …" instead of "The jobs that …".
 NO_VERB = re.compile(
@@ -41,7 +41,9 @@ def verbs_without_verb(path: Path) -> list[str]:
 
 
 def test_a_docstring_begins_with_what_the_function_does() -> None:
-    assert findings(python_files(), without_verb) == {}, "begin with a verb, as Return, Yield, Open or Make"
+    assert findings((*python_files(), *tool_files()), without_verb) == {}, (
+        "begin with a verb, as Return, Yield, Open or Make"
+    )
 
 
 def test_the_comment_of_an_sql_function_begins_with_what_it_does() -> None:
