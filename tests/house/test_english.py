@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from tests.house.source import ROOT, dotted, findings, function_files, nodes, python_files, text_of, tool_files
+from tests.house.source import PACKAGE, ROOT, dotted, findings, function_files, nodes, python_files, text_of, tool_files
 
 # What a noun, or a sentence without a subject, begins with. "Return the jobs that …" instead of "The jobs that …".
 NO_VERB = re.compile(
@@ -16,6 +16,8 @@ NO_VERB = re.compile(
 )
 # "Run one job; whether it succeeded": the second half lacks its verb.
 NO_SECOND_VERB = re.compile(r"; (?:whether|how many|its id)\b")
+# Words that ask the reader to decode; a file of tables that was released is never edited.
+DECODED = re.compile(r"\bwhoever\b|\bin (?:the |its |his )?hands\b", re.IGNORECASE)
 FUNCTION = re.compile(r"((?:^--[^\n]*\n)+)^create function \w+\.(\w+)", re.MULTILINE)
 
 
@@ -54,6 +56,13 @@ def test_the_comment_of_an_sql_function_begins_with_what_it_does() -> None:
         "the pattern finds the functions no longer"
     )
     assert findings(files, verbs_without_verb) == {}, "begin with a verb, as Returns, Adds or Notes"
+
+
+def test_the_package_has_no_words_that_ask_to_be_decoded() -> None:
+    files = [path for kind in ("py", "sql", "html", "po") for path in PACKAGE.rglob(f"*.{kind}")]
+
+    wanted = sorted(path for path in files if path.parent.name != "tables")
+    assert findings(wanted, lambda path: DECODED.findall(text_of(path))) == {}, "name who or what does it, and holds it"
 
 
 def test_a_word_stands_in_the_glossary_once() -> None:

@@ -180,7 +180,7 @@ async def engine_on(
     """Make one on a server that runs already; `copied` from one that was migrated before.
 
     Its clock can be moved because it was made here: no other database obeys the setting that says
-    so, whoever sets it.
+    so.
     """
     template = await template_on(server) if copied else "template1"
     urls = await asyncio.to_thread(server.create_database, name, template=template)

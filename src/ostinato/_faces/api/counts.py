@@ -44,7 +44,7 @@ class Counts:
 
     @asynccontextmanager
     async def telling(self, line: socket.socket, recorder: Recorder) -> AsyncIterator[None]:
-        """Tell whoever asks what this process has counted."""
+        """Send the counts of this process to a process that asks."""
 
         async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             with contextlib.suppress(OSError):

@@ -9,8 +9,8 @@ boards (`board.py`) of its parent once a second, and when one says nothing any m
     the loop is silent     past the timeout and grace of the handler that blocks it, after a request
                            to cancel that handler, or after SIGTERM and the time to drain: the
                            attempt of that handler ends as its policy says, everything else goes
-                           back untouched, and the process is killed, to be replaced by whoever
-                           started it
+                           back untouched, and the process is killed, to be replaced by its
+                           supervisor
 
 A process that is *stopped* (SIGSTOP, a debugger) is no worker that is busy: the kernel says so in
 `/proc`. For such a one nothing is beaten, so that it expires, and what it does late is refused.

@@ -98,7 +98,7 @@ async def where_to_move(found: CellMap, tenant: str, open_side: "Opener", to: st
     for name in found.cells:
         try:
             place = await cells.place((await open_side(name)).conn, tenant)
-        except DatabaseUnavailable:  # of whoever lives there, home says so below
+        except DatabaseUnavailable:  # for tenants of that cell, home answers below
             continue
         if place is not None and place.state in ("draining", "closed", "leaving"):
             if place.cell != to:

@@ -262,7 +262,7 @@ from enrichment.rerun_companies(%(statuses)s::text[], %(errors)s::text[], %(tena
 select companies, more from enrichment.rerun_own(%(statuses)s::text[], %(errors)s::text[], %(most)s);
 
 -- name: page_requests
--- The newest requests of whoever looks, with their companies.
+-- Returns the newest requests that the viewer may see, with their companies.
 select r.tenant_id, r.id::text as id, r.created_at, r.company_siren, c.shown_status as enrichment_status,
        c.enrichment_last_run_at,
        case when 'legal_name' = any(c.masked_fields) then null else c.legal_name end as legal_name

@@ -291,7 +291,7 @@ async def _time(conn: Connection, case: Case) -> Step | Case:
 def _waits(case: Case) -> Iterator[tuple[datetime | None, str]]:
     """Yield until when a message waits, and for what; the first that is to come counts."""
     message = case.message
-    yield case.row["send_at"], "SEND_AT"  # whoever woke its job
+    yield case.row["send_at"], "SEND_AT"  # also if its job was woken early
     if case.settings.quiet_hours:
         chosen = store.organisation_from(case.row["organisation"])
         yield quiet.next_opening(case.now, message.purpose, chosen, urgent=message.urgent), "QUIET_HOURS"

@@ -76,7 +76,7 @@ class Heard(NamedTuple):
 async def read(provider: str, posted: Posted, settings: OutboundSettings) -> Heard:
     """Read the lines of a callback, and count those that could not be read.
 
-    A large one is read in a thread: whoever signed it must not hold up the others of this process.
+    A large one is read in a thread: its signer must not hold up others in this process.
     Raises `BodyTooLarge` for one that has too many lines.
     """
     if len(posted.body) <= SMALL_BYTES:
@@ -90,7 +90,7 @@ def _read(provider: str, posted: Posted, settings: OutboundSettings) -> Heard:
 
 
 def ordered(lines: list[Line]) -> list[Line]:
-    """Put lines into the order in which they are applied, whoever reads the callback how often.
+    """Put lines into the order in which they are applied, the same at every reading.
 
     What people said comes first, in the order in which they said it: the last word counts. Then come
     statuses by their message; a batch may report one several times, and each keeps its turn.

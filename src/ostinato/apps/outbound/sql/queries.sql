@@ -138,8 +138,8 @@ where tenant_id = %(tenant_id)s and id = %(id)s returning id;
 select * from outbound.sender where tenant_id = %(tenant_id)s and id = %(id)s for update;
 
 -- name: note_trouble
--- Its provider did not answer, so often in a row; since when it is away, and until when it is not tried. Whoever tried
--- it has done so.
+-- Records how often in a row the provider of a sender did not answer, since when it is away, and until when it is not
+-- tried. The probe, if this was one, is over.
 update outbound.sender set troubles = %(troubles)s, probed_by = null, outage_since = %(since)s, held_until = %(until)s,
     hold_reason = case when %(since)s::timestamptz is null then hold_reason else %(reason)s end,
     hold_code = case when %(since)s::timestamptz is null then hold_code else %(code)s end
@@ -245,7 +245,7 @@ where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(
 order by created_at desc, id desc limit 1;
 
 -- name: consent_of_id
--- A consent by its id, whoever's it is.
+-- Returns a consent by its id, of any subject.
 select * from outbound.consent where id = %(id)s;
 
 -- name: tenant_of_consent
@@ -711,24 +711,24 @@ where tenant_id = %(tenant_id)s and status = 'QUEUED' and waits_for = any (%(wai
 select name, label, value from outbound.figures(%(tenant_id)s, %(minutes)s);
 
 -- name: panel_counts
--- The messages of the last day by status, of whoever looks; the newest so many.
+-- Counts the messages of the last day by status, of those that the viewer may see; the newest so many.
 select status, count(*) as messages from (
     select status from outbound.message where created_at > ostinato.now() - interval '1 day'
     order by created_at desc limit %(most)s) newest
 group by status;
 
 -- name: panel_waits
--- What messages wait for, of whoever looks.
+-- Returns what messages wait for, of those that the viewer may see.
 select coalesce(waits_for, 'a worker') as waits_for, channel, count(*) as messages, min(next_retry_at) as next_at
 from outbound.message where status in ('QUEUED', 'SENDING') group by 1, 2 order by 3 desc, 1, 2 limit 20;
 
 -- name: panel_senders
--- Senders that are held, of whoever looks.
+-- Returns the senders that are held, of those that the viewer may see.
 select channel, provider_key, hold_reason, hold_code, held_until from outbound.sender
 where held_until > ostinato.now() or outage_since is not null order by held_until desc limit 20;
 
 -- name: panel_failed
--- Messages that failed within the last day by error, of whoever looks.
+-- Counts the messages that failed within the last day by error, of those that the viewer may see.
 select error_code, error_class, count(*) as messages, count(dead_lettered_at) as dead_letters
 from outbound.message where status = 'FAILED' and failed_at > ostinato.now() - interval '1 day' group by 1, 2
     order by 3 desc, 1 limit 20;
@@ -738,7 +738,7 @@ from outbound.message where status = 'FAILED' and failed_at > ostinato.now() - i
 select substr(name, 10) as name, label, value from outbound.observe();
 
 -- name: page_messages
--- A page of messages for people, newest first, of whoever looks.
+-- Returns a page of messages that the viewer may see, newest first.
 select tenant_id, id, created_at, channel, purpose, to_address, template_code, status, waits_for, error_code,
     cancel_reason, dossier_id
 from outbound.message
@@ -748,7 +748,7 @@ where (%(tenant_id)s::text is null or tenant_id = %(tenant_id)s) and (%(status)s
 order by created_at desc, id desc limit %(most)s;
 
 -- name: page_senders
--- The senders of whoever looks, and whether something may be sent by them.
+-- Returns the senders that the viewer may see, and whether they may send.
 select s.tenant_id, s.id, s.channel, s.provider_key, s.display, s.is_default, s.held_until, s.hold_reason, s.hold_code,
     s.outage_since, outbound.usable(s) as usable, p.proof
 from outbound.sender s left join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on true
@@ -756,7 +756,7 @@ where (%(tenant_id)s::text is null or s.tenant_id = %(tenant_id)s) and s.deleted
 order by s.tenant_id, s.id limit 200;
 
 -- name: page_templates
--- The templates of whoever looks.
+-- Returns the templates that the viewer may see.
 select tenant_id, template_code, language, category, provider_status, is_active, held_until, subject,
     left(body, 200) as body
 from outbound.template where %(tenant_id)s::text is null or tenant_id = %(tenant_id)s
