@@ -20,17 +20,17 @@ up: .venv/ready ## start everything: PostgreSQL, schema, API, worker, demo (ARGS
 
 # Nothing is fetched, and nothing in the pages is loaded from elsewhere; a broken link or anchor fails.
 docs: .venv/ready ## build the documents as a site into site/ (to search in it: python3 -m http.server -d site)
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
 
 # The byte code is kept, also where the environment says otherwise: the tests start hundreds of processes.
 test test-faults: export PYTHONDONTWRITEBYTECODE =
 test: .venv/ready ## run every rule once, in minutes (ARGS="-k name", ARGS="-m 'not slow'")
-	@$(BIN)/python -m compileall -q -j 2 src tests
+	@$(BIN)/python -m compileall -q -j 2 src tests tools
 	@$(BIN)/pytest -n 4 -m "not proof" $(ARGS)
 
 test-faults: export MUTANT_PART ?= 0/25
 test-faults: .venv/ready ## run the long proofs: kills, crashes, simulated histories, a part of the mutants (ARGS="-k name" MUTANT_PART=3/25)
-	@$(BIN)/python -m compileall -q -j 2 src tests
+	@$(BIN)/python -m compileall -q -j 2 src tests tools
 	@$(BIN)/pytest -n 4 -m proof $(ARGS)
 
 check: .venv/ready ## format, lint, types, import contracts and house rules, in seconds
@@ -60,8 +60,8 @@ bench-check: .venv/ready ## fail if Ostinato is more than 15 % slower than bench
 	@$(BIN)/python -m bench.check $(ARGS)
 
 reference: .venv/ready ## write docs/reference and deploy from the declared errors, metrics, alerts …
-	@$(BIN)/python -m ostinato._faces.cli.dev.reference
-	@$(BIN)/python -m ostinato._faces.cli.dev.deploy
+	@$(BIN)/python -m tools.reference
+	@$(BIN)/python -m tools.deploy
 
 snapshot: .venv/ready ## write the schema snapshot that the tests and reviews compare with
 	@$(BIN)/python -m tests.snapshot
@@ -73,7 +73,7 @@ LOCK := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsa
 
 # Packages, versions and hashes of what is installed to run it, as CycloneDX: the same lock gives the same file.
 sbom: .venv/ready ## write dist/sbom.cdx.json, the bill of materials of requirements/run.lock
-	@$(BIN)/python -m ostinato._faces.cli.dev.sbom requirements/run.lock dist/sbom.cdx.json
+	@$(BIN)/python -m tools.sbom requirements/run.lock dist/sbom.cdx.json
 
 lock: .venv/ready ## write requirements/*.lock anew (ARGS="--upgrade" for newer versions)
 	$(LOCK) $(ARGS) --extra all --output-file requirements/run.lock pyproject.toml

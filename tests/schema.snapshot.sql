@@ -3059,6 +3059,10 @@ CREATE FUNCTION ostinato_internal.longest_error() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.longest_error() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.longest_message_id() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.longest_message_id() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.longest_name() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -3128,6 +3132,10 @@ CREATE FUNCTION ostinato_internal.most_bytes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.most_bytes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_catch_up() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_catch_up() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.most_field_bytes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -3160,6 +3168,10 @@ CREATE FUNCTION ostinato_internal.most_schedule_bytes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.most_schedule_bytes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_slots() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_slots() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.most_streams() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -7295,6 +7307,9 @@ GRANT ALL ON FUNCTION ostinato_internal.log_windows() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.longest_error() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.longest_error() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.longest_error() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.longest_message_id() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.longest_message_id() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.longest_message_id() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.longest_name() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.longest_name() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.longest_name() TO ostinato_tenant;
@@ -7338,6 +7353,9 @@ GRANT ALL ON FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempot
 REVOKE ALL ON FUNCTION ostinato_internal.most_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.most_bytes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.most_bytes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_catch_up() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_catch_up() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_catch_up() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.most_field_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.most_field_bytes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.most_field_bytes() TO ostinato_tenant;
@@ -7362,6 +7380,9 @@ GRANT ALL ON FUNCTION ostinato_internal.most_rows() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.most_schedule_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.most_schedule_bytes() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.most_schedule_bytes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_slots() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_slots() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_slots() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.most_streams() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.most_streams() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.most_streams() TO ostinato_tenant;

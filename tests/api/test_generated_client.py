@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ostinato._faces.cli.dev import http
 from tests.api.conftest import Api
 from tests.house.source import ROOT
 from tests.needs import needs
+from tools import http
 
 ENGINE = "/api/v1/engine"
 GENERATOR = ROOT / ".generator" / "bin"

@@ -6,8 +6,8 @@ from openapi_spec_validator import validate
 
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.database import Database
-from ostinato._faces.cli.dev import http
 from tests.api.conftest import Api
+from tools import http
 
 
 async def test_live_asks_nothing(api: Api) -> None:

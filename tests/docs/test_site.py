@@ -161,7 +161,7 @@ def test_the_comparison_shows_every_peer_at_the_width_of_a_laptop(address: str) 
 
 
 def test_a_broken_link_fails_the_build(tmp_path: Path) -> None:
-    for name in ("src", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
+    for name in ("tools", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "page.md").write_text("# Page\n\n[gone](nowhere.md)\n")

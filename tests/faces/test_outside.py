@@ -6,10 +6,12 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,11 +81,21 @@ class Outside:
     def json(self, *args: str, code: int = 0, **env: str) -> Any:  # noqa: ANN401 - the document
         return json.loads(self.run(*args, "--json", code=code, **env).stdout)
 
+    @property
+    def key(self) -> str:
+        return (self.folder / ".ostinato" / "demo-key").read_text().strip()
+
     def get(self, path: str) -> httpx.Response:
-        key = (self.folder / ".ostinato" / "demo-key").read_text().strip()
         return httpx.get(
-            f"{self.ready['url']}{path}", headers={"Authorization": f"Bearer {key}"}, trust_env=False, timeout=60
+            f"{self.ready['url']}{path}", headers={"Authorization": f"Bearer {self.key}"}, trust_env=False, timeout=60
         )
+
+    def signed_in(self) -> httpx.Client:
+        """A browser without scripts, in which somebody has signed in to the console."""
+        browser = httpx.Client(base_url=self.ready["url"], trust_env=False, timeout=60, headers={"Accept": "text/html"})
+        entered = browser.post("/console/sign-in", data={"key": self.key})
+        assert entered.status_code == 303, entered.text
+        return browser
 
 
 @pytest.fixture(scope="module", params=first_only(["by its entry point", "by --app"]))
@@ -157,10 +169,27 @@ def test_its_metric_is_on_the_page(outside: Outside) -> None:
     assert "ostinato_laundry_washed " in outside.run("metrics", "--prometheus").stdout
 
 
-def test_its_panel_is_shown(outside: Outside) -> None:
-    (panel,) = outside.get("/api/v1/engine/panels/laundry").json()["panels"]
+def test_its_panels_are_answered(outside: Outside) -> None:
+    panels = outside.get("/api/v1/engine/panels/laundry").json()["panels"]
 
-    assert panel["title"] == "Laundry"
+    assert panels[0]["title"] == "Laundry"
+
+
+def test_its_pages_are_in_the_console_and_a_button_there_does_what_it_says(outside: Outside) -> None:
+    with closing(outside.signed_in()) as browser:
+        front = browser.get("/console/apps/laundry")
+        assert (front.status_code, "Baskets" in front.text) == (200, True), front.text
+        page = browser.get("/console/apps/laundry/baskets", headers={"Accept-Language": "fr"})
+        assert "En laver un" in page.text
+        assert "Blanchisserie" in page.text
+        token = re.findall(r'name="token" value="([0-9a-f]{64})"', page.text)[0]
+
+        done = browser.post("/console/apps/laundry/do/wash", data={"token": token})
+
+        assert done.status_code == 303, done.text
+        assert "washes it" in browser.get(done.headers["location"]).text
+    (entry,) = [each for each in outside.json("audit")["entries"] if each["verb"] == "wash"]
+    assert entry["noun"] == "laundry"
 
 
 def test_its_alert_is_watched(outside: Outside) -> None:
@@ -189,7 +218,7 @@ def test_its_stand_in_is_in_the_sandbox(outside: Outside) -> None:
 
 def test_its_machine_is_on_the_reference_page(idle: Outside) -> None:
     path = install(idle.folder / "site")
-    text = "from ostinato._faces.cli.dev import machines; print(machines.page())"
+    text = "from tools import machines; print(machines.page())"
     ran = subprocess.run(
         [sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=True
     )

@@ -32,7 +32,6 @@ from ostinato._core.engine.schema import ENGINE
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers import leases
 from ostinato._core.runtime.testing import KEY
-from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import Engine
 from tests import bouncer
 from tests.needs import lacking
@@ -40,6 +39,7 @@ from tests.runtime.lab import Lab
 from tests.runtime.receiver import Receiver, Reply
 from tests.slow import first_only
 from tests.waiting import until_async
+from tools.machines import EXAMPLE
 
 pytestmark = pytest.mark.slow
 

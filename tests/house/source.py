@@ -20,6 +20,12 @@ def python_files() -> tuple[Path, ...]:
 
 
 @cache
+def tool_files() -> tuple[Path, ...]:
+    """What writes references, the site and the bill of materials: no part of the package."""
+    return tuple(sorted((ROOT / "tools").rglob("*.py")))
+
+
+@cache
 def function_files() -> tuple[Path, ...]:
     return tuple(sorted(PACKAGE.rglob("sql/functions/*.sql")))
 

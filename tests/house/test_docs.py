@@ -6,10 +6,10 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from ostinato._faces.cli.dev import generated, reference
-from ostinato._faces.cli.dev.surface import MODULES
 from tests.house import catalogue, code
 from tests.house.source import PACKAGE, ROOT, findings, text_of
+from tools import generated, reference
+from tools.surface import MODULES
 
 README = ROOT / "README.md"
 GUARANTEES = ROOT / "docs" / "guarantees.md"
@@ -33,6 +33,8 @@ LINK = re.compile(r"\]\((?!https?://|mailto:|#)(?P<path>[^)#\s]+)")
 FILE_NAME = re.compile(r"`(?P<path>[\w.*-]+(?:/[\w.*-]+)+\.(?:py|sql|md|toml|lock|json|in))`")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PUBLIC_NAME = re.compile(rf"`(?:ostinato\.)?(?P<module>{'|'.join(MODULES)})\.(?P<name>(?!(?:sql|md|py)\b)[a-zA-Z_]+)\b")
+# A rule of a specification by its id, and `M3C-pipeline-1` to `M3C-pipeline-10`
+RULE = re.compile(r"\b((?:INV-\d+|TC-[A-Z]+|H-M\d+|M3C-[a-z]+)-)(\d+)`?(?: to (?:`\1)?(\d+))?")
 KINDS = {"webhooks.deliver"}  # kinds of jobs look the same
 # a path may be written as seen from the root, from the package, or from the page itself
 BASES = (ROOT, PACKAGE, PACKAGE / "_core" / "engine", PACKAGE / "_core" / "engine" / "sql")
@@ -90,6 +92,25 @@ def test_every_check_of_security_is_there_with_its_test_or_the_reason_why_not() 
 
 def test_every_test_named_for_a_rule_exists() -> None:
     assert findings(SPECS, missing_tests) == {}
+
+
+def rules_in(text: str) -> set[str]:
+    """The ids of rules, also those between two that a text names."""
+    return {
+        f"{rule[1]}{number:0{len(rule[2])}}"
+        for rule in RULE.finditer(text)
+        for number in range(int(rule[2]), int(rule[3] or rule[2]) + 1)
+    }
+
+
+def test_a_rule_that_the_code_cites_stands_in_a_specification() -> None:
+    known = set().union(*(rules_in(text_of(page)) for page in SPECS))
+    files = [
+        path for folder in ("src", "tests") for kind in ("py", "sql") for path in (ROOT / folder).rglob(f"*.{kind}")
+    ]
+
+    assert len(known) > 80, "the pattern finds the rules no longer"
+    assert findings(sorted(files), lambda path: sorted(rules_in(text_of(path)) - known)) == {}
 
 
 def test_every_path_that_a_page_names_exists() -> None:

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from tests.house.source import ROOT, dotted, findings, function_files, nodes, python_files, text_of
+from tests.house.source import PACKAGE, ROOT, dotted, findings, function_files, nodes, python_files, text_of, tool_files
 
 # What a noun, or a sentence without a subject, begins with. "Return the jobs that …" instead of "The jobs that …".
 NO_VERB = re.compile(
@@ -14,6 +14,10 @@ NO_VERB = re.compile(
     r"|Another|Until|Is|It|We|Ours|Somebody|Nobody|Not|Exactly|So|For|Over|Up|Two|Their|Nothing|Active|Arguments|Bulk|Connections"
     r"|Databases|Dead|Error|Errors|JSON|Jobs|Numbers|Purpose|Segments|Texts?|Words)\b"
 )
+# "Run one job; whether it succeeded": the second half lacks its verb.
+NO_SECOND_VERB = re.compile(r"; (?:whether|how many|its id)\b")
+# Words that ask the reader to decode; a file of tables that was released is never edited.
+DECODED = re.compile(r"\bwhoever\b|\bin (?:the |its |his )?hands\b", re.IGNORECASE)
 FUNCTION = re.compile(r"((?:^--[^\n]*\n)+)^create function \w+\.(\w+)", re.MULTILINE)
 
 
@@ -29,7 +33,7 @@ def without_verb(path: Path) -> list[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and not is_property(node)
         and (text := ast.get_docstring(node))
-        and NO_VERB.match(text)
+        and (NO_VERB.match(text) or NO_SECOND_VERB.search(text.partition("\n")[0]))
     ]
 
 
@@ -39,7 +43,9 @@ def verbs_without_verb(path: Path) -> list[str]:
 
 
 def test_a_docstring_begins_with_what_the_function_does() -> None:
-    assert findings(python_files(), without_verb) == {}, "begin with a verb, as Return, Yield, Open or Make"
+    assert findings((*python_files(), *tool_files()), without_verb) == {}, (
+        "begin with a verb, as Return, Yield, Open or Make"
+    )
 
 
 def test_the_comment_of_an_sql_function_begins_with_what_it_does() -> None:
@@ -50,6 +56,13 @@ def test_the_comment_of_an_sql_function_begins_with_what_it_does() -> None:
         "the pattern finds the functions no longer"
     )
     assert findings(files, verbs_without_verb) == {}, "begin with a verb, as Returns, Adds or Notes"
+
+
+def test_the_package_has_no_words_that_ask_to_be_decoded() -> None:
+    files = [path for kind in ("py", "sql", "html", "po") for path in PACKAGE.rglob(f"*.{kind}")]
+
+    wanted = sorted(path for path in files if path.parent.name != "tables")
+    assert findings(wanted, lambda path: DECODED.findall(text_of(path))) == {}, "name who or what does it, and holds it"
 
 
 def test_a_word_stands_in_the_glossary_once() -> None:

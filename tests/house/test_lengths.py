@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from tests.house.source import function_files, nodes, python_files, shown, text_of
+from tests.house.source import function_files, nodes, python_files, shown, text_of, tool_files
 
 MODULE_LINES = 400
 FUNCTION_LINES = 60
@@ -25,7 +25,7 @@ def longer(lengths: Iterable[tuple[str, int]], most: int) -> dict[str, int]:
 
 
 def test_a_module_fits_in_mind() -> None:
-    lengths = ((shown(path), len(text_of(path).splitlines())) for path in python_files())
+    lengths = ((shown(path), len(text_of(path).splitlines())) for path in (*python_files(), *tool_files()))
 
     assert longer(lengths, MODULE_LINES) == {}
 
@@ -33,7 +33,7 @@ def test_a_module_fits_in_mind() -> None:
 def test_a_function_fits_in_mind() -> None:
     lengths = (
         (f"{shown(path)}::{node.name}", (node.end_lineno or 0) - node.lineno + 1)
-        for path in python_files()
+        for path in (*python_files(), *tool_files())
         for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )

@@ -26,8 +26,6 @@ import pytest
 
 from tests.house.source import PACKAGE, nodes, python_files
 
-OURS = ("_faces/cli/dev/",)
-"""Reads our own source and documents, and runs on a developer's machine only."""
 LENGTH = 100_000
 CPU_SECONDS = 0.5  # rounded up: the kernel counts in whole seconds
 WHOLE = {"fullmatch", "match"}
@@ -48,7 +46,7 @@ class Pattern(NamedTuple):
 def trees() -> dict[str, tuple[ast.AST, ...]]:
     """The source of the package, node by node."""
     named = {str(path.relative_to(PACKAGE)): path for path in python_files()}
-    return {name: nodes(path) for name, path in named.items() if not name.startswith(OURS)}
+    return {name: nodes(path) for name, path in named.items()}
 
 
 def patterns() -> Iterator[Pattern]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from httpcore._synchronization import current_async_library
 
-from ostinato._faces.cli.dev.sbom import bill
+from tools.sbom import bill
 
 ROOT = Path(__file__).parents[2]
 NAME = re.compile(r"[A-Za-z0-9._-]+")

@@ -13,7 +13,6 @@ NAMED_ALL_THE_SAME = {
     "src/ostinato/_core/db/roles.py": "the schemas that a database needs",
     "src/ostinato/_core/db/sql/roles.sql": "makes the schemas",
     "src/ostinato/_core/engine/schema.py": "where the engine's functions live",
-    "src/ostinato/_faces/cli/dev/reference.py": "says what the reference leaves out",
 }
 # Public, though nothing here calls it.
 FOR_OTHERS = {

@@ -11,10 +11,10 @@ from types import ModuleType
 import pytest
 
 import ostinato
-from ostinato._faces.cli.dev import surface
-from ostinato._faces.cli.dev.surface import MODULES
 from tests.house import code
 from tests.house.source import PACKAGE, ROOT, findings, text_of
+from tools import surface
+from tools.surface import MODULES
 
 NAMES: list[str] = ostinato.__all__
 FRONT_NAMES = 20

@@ -19,11 +19,11 @@ from ostinato._core.db.embedded import Server
 from ostinato._core.engine import fires, inspect, jobs, machines, steps, tenants, upkeep, webhook_deliveries, webhooks
 from ostinato._core.engine.fires import Slot
 from ostinato._core.runtime.services.webhooks import app as deliveries
-from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import engine_on
 from tests.needs import lacking
 from tests.runtime.receiver import Receiver, Reply
 from tests.slow import first_only
+from tools.machines import EXAMPLE
 
 app = App("versions")
 

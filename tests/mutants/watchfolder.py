@@ -1221,8 +1221,8 @@ MUTANTS = [
         rule="W42.",
         breaks="a decision does not say which files it is about",
         file="apps/watchfolder/commands.py",
-        old='done by whoever watches the folder:", *about)',
-        new='done by whoever watches the folder:")',
+        old='done by the process that watches the folder:", *about)',
+        new='done by the process that watches the folder:")',
         tests=("test_view.py::test_what_is_held_is_listed_with_the_next_command_and_a_decision_names_its_files",),
     ),
     Mutant(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from psycopg import sql
 
 from ostinato._core.base.machine import Machine
-from ostinato._faces.cli.dev.machines import EXAMPLE
 from tests.sql.engine import Row, Session, Value
+from tools.machines import EXAMPLE
 
 ENTITY = "billing.invoice"
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ostinato._core.base.errors import IllegalTransition
 from ostinato._core.base.machine import Invariant, Machine, Transition, empty, filled
-from ostinato._faces.cli.dev.machines import machines as declared
 from tests.sql.engine import Session, refused
 from tests.sql.machinery import Table, columns_of, table_of
+from tools.machines import machines as declared
 
 STATES = ("a", "b", "c", "d", "e")
 EVENTS = ("go", "stop", "turn")

@@ -9,9 +9,9 @@ import pytest
 from psycopg import sql
 
 from ostinato._core.base.machine import Invariant, Machine, Transition, above, empty, equals, filled
-from ostinato._faces.cli.dev.machines import EXAMPLE
 from tests.sql.engine import START, Clock, Session, Sessions, Value, refused, until_blocked
 from tests.sql.machinery import ENTITY, Table, attach_to, table_of
+from tools.machines import EXAMPLE
 
 SENT = {"sent_at": "2026-03-02"}
 PAID = {"receipt": "R-1"}

@@ -14,9 +14,9 @@ from ostinato._core.db.embedded import Urls
 from ostinato._core.db.pool import Connection, connect
 from ostinato._core.engine import leases, machines
 from ostinato._core.engine.machines import Moved
-from ostinato._faces.cli.dev.machines import EXAMPLE
 from tests.sql.engine import START, Session, Sessions
 from tests.sql.machinery import ENTITY, Table, table_of
+from tools.machines import EXAMPLE
 
 SENT = {"sent_at": datetime(2026, 3, 2, tzinfo=UTC)}
 Ask = Callable[[Callable[[Connection], Awaitable[Any]]], Any]

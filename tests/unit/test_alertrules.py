@@ -13,8 +13,8 @@ from ostinato._core.base.alerts import ENGINE_ALERTS, SEVERITIES, Alert
 from ostinato._core.base.dashboard import dashboard
 from ostinato._core.base.metrics import METRICS, QUEUE_DEAD, WORKERS, Histogram
 from ostinato._core.runtime.installed import installed_apps
-from ostinato._faces.cli.dev import deploy, generated
 from ostinato._faces.cli.operate.alerts import board, declared
+from tools import deploy, generated
 
 ROOT = Path(__file__).parents[2]
 DURATION = re.compile(r"[1-9]\d*(?:ms|s)")

@@ -7,7 +7,7 @@ import pytest
 
 from ostinato._core.base.errors import IllegalTransition, InvalidInput
 from ostinato._core.base.machine import Check, Invariant, Machine, Transition, above, empty, equals, filled
-from ostinato._faces.cli.dev import machines
+from tools import machines
 
 DOOR = Machine(
     "door",

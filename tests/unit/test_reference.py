@@ -6,7 +6,7 @@ import pytest
 from ostinato._core.base import errortree, metrics
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import generated, http, python, reference, surface
+from tools import generated, http, python, reference, surface
 
 
 def test_a_function_is_listed_with_its_signature_and_the_comment_above_it() -> None:

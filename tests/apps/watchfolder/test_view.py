@@ -266,7 +266,7 @@ def test_what_is_held_is_listed_with_the_next_command_and_a_decision_names_its_f
     assert f"decide {place.root} {job_key[:8]} use, or discard (deletes the files), or force" in listed.err
     assert refused.value.hint == f"Held are: {', '.join(names)}."
     said, *about = capsys.readouterr().out.split("\n")
-    assert (said, about[:-1]) == ("DISCARD, done by whoever watches the folder:", names)
+    assert (said, about[:-1]) == ("DISCARD, done by the process that watches the folder:", names)
 
 
 def test_what_is_not_done_yet_is_said_at_the_end(

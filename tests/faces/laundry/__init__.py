@@ -20,13 +20,14 @@ HEAPED = Alert(
 
 APP = App(
     "laundry",
+    locale=HERE,
     jobs=f"{HERE}.jobs",
     settings=f"{HERE}.settings:LaundrySettings",
     commands=f"{HERE}.commands:register",
     http=f"{HERE}.http:router",
     sql=f"{HERE}.database:COMPONENT",
     metrics=f"{HERE}.observe:FIGURES",
-    panels=(f"{HERE}.observe:PANEL",),
+    panels=(f"{HERE}.pages:PANEL", f"{HERE}.pages:PAGE"),
     doctor=f"{HERE}.observe:CHECKUP",
     machines=(f"{HERE}.machine:BASKET",),
     sandbox=f"{HERE}.world:Mains",

@@ -1,11 +1,10 @@
-"""What is shown: a figure, a panel, and what is missing on this machine."""
+"""What is observed: a figure, and what is missing on this machine."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from psycopg import AsyncConnection
 
-from ostinato.observe import Block, Checkup, Counts, Figures, Gauge, Panel, Recorder, Trouble
+from ostinato.observe import Checkup, Figures, Gauge, Recorder, Trouble
 from ostinato.settings import Settings
 from tests.faces.laundry import database
 from tests.faces.laundry.settings import LaundrySettings
@@ -20,11 +19,6 @@ async def record(conn: AsyncConnection[Any]) -> Recorder:
     return recorder
 
 
-async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
-    """What whoever looks washed."""
-    return [Counts("Baskets", {"washed": await database.count(conn)})]
-
-
 def look(settings: Settings) -> list[Trouble]:
     """Washing slowly is a trouble."""
     slow = settings.section(LaundrySettings).speed < 500
@@ -32,5 +26,4 @@ def look(settings: Settings) -> list[Trouble]:
 
 
 FIGURES = Figures((WASHED,), record)
-PANEL = Panel("Laundry", blocks)
 CHECKUP = Checkup(look)

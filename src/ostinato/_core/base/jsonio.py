@@ -61,7 +61,7 @@ def dump_args(value: object, max_bytes: int) -> str:
 
 
 def _fits(value: object, levels: int) -> bool:
-    """Return whether a value holds nothing that `json.dumps` lets through or changes silently."""
+    """Return whether JSON stores a value unchanged; `json.dumps` would change some others silently."""
     children: Iterable[object]
     if isinstance(value, dict):
         for key in value:

@@ -116,9 +116,9 @@ def configure(log_format: str = "auto", level: str = "info", *, stream: TextIO |
 
 
 def _printing(structlog: ModuleType, stream: TextIO | None) -> "Callable[..., WrappedLogger]":
-    """Return what prints lines to a stream; None: to what stderr is when a line comes.
+    """Return a function that prints lines to a stream; None means stderr, looked up at each line.
 
-    Who runs a command in its own process puts another stream in its place, and closes that afterwards.
+    A test that runs a command in its own process replaces stderr, and closes the replacement afterwards.
     """
     return lambda *_: structlog.PrintLogger(stream or sys.stderr)
 

@@ -113,7 +113,7 @@ REPLICA_LAG = Gauge(
 QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
 """Jobs that could start now, by queue."""
 QUEUE_SCHEDULED = Gauge("ostinato_queue_scheduled_jobs", "Jobs that wait for their time or a retry.", ("queue",))
-QUEUE_RUNNING = Gauge("ostinato_queue_running_jobs", "Jobs in the hands of workers.", ("queue",))
+QUEUE_RUNNING = Gauge("ostinato_queue_running_jobs", "Jobs that workers hold.", ("queue",))
 QUEUE_DEAD = Gauge("ostinato_queue_dead_letters", "Dead letters.", ("queue",))
 """Dead letters, by queue."""
 QUEUE_OLDEST = Gauge("ostinato_queue_oldest_ready_seconds", "How long the oldest ready job has waited.", ("queue",))

@@ -10,7 +10,7 @@
 
 A request that comes alone is worked on at once, and waits for nothing. What comes while a set of the same key is under
 way waits for its end, and goes as the next set: the busier it is, the larger the sets. The key has to name everything
-that the requests of a set share: the tenant, and whoever asks.
+that the requests of a set share: the tenant, and the caller.
 
 A set is all or nothing, so one request could spoil it for others: if a set fails, each of its requests is tried by
 itself, but where the database is away or nobody knows whether it has committed, because then all share the answer.
@@ -74,7 +74,7 @@ class Together(Generic[T, R]):
     ) -> None:
         try:
             results = await work([item for item, _ in part])
-        except Exception as error:  # noqa: BLE001 - whoever waits raises it
+        except Exception as error:  # noqa: BLE001 - raised by those who wait
             if len(part) > 1 and not isinstance(error, CommitUnknown | DatabaseUnavailable):
                 for each in part:
                     await self._answer([each], work)

@@ -5,7 +5,7 @@
     <data_dir>/postgres-16        the old one, as it was; delete it when all is well
 
 The old cluster is copied, never changed, and gives its name to the new one last: until then the release that wrote it
-goes on with it. Whoever starts the server between the two renames finds the new cluster by the file `done`.
+goes on with it. A start of the server between the two renames finds the new cluster by the file `done`.
 Programs of both versions are needed: the wheel has some older ones, the system may have others.
 """
 

@@ -28,7 +28,7 @@ class BackupLine:
 
 
 async def record(conn: Connection, repository: str, base: Base, *, verified: bool) -> None:
-    """Write a base backup down: that it was verified now, or that it is not known to be good."""
+    """Record a base backup, as verified now or as not verified."""
     await call(
         conn,
         "record_backup",

@@ -54,7 +54,7 @@ async def set_place(conn: Connection, tenant_id: str, state: str, cell: str, mov
 
 
 async def give_up(conn: Connection, tenant_id: str, move_id: UUID) -> bool:
-    """Give a move up on one side; False: it has gone too far there."""
+    """Give up a move on one side; False means that it has gone too far there."""
     return bool(await call_value(conn, "give_up_move", tenant_id=tenant_id, move_id=move_id))
 
 

@@ -312,7 +312,7 @@ async def once(
         if isinstance(decision, Replay):
             yield Once(decision, decision.answer, decision.resource)
             return
-    # After the commit, with which the refused request is recorded.
+    # Raised after the commit: the refused request is to be recorded.
     raise refuse(decision)
 
 

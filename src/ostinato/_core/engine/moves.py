@@ -79,7 +79,7 @@ class Move:
         self._step = step
 
     async def run(self) -> Moved:
-        """Do all that is left of it."""
+        """Do the steps of the move that are left."""
         move_id, loaded = await self._standing()
         began = closed = time.monotonic()
         rows = 0

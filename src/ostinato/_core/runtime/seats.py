@@ -1,6 +1,6 @@
 """Seats of tenants at the connections of a process: one tenant takes some of them, and never all.
 
-Whoever waits for a seat holds no connection, so a tenant that asks for much at once is slower itself, and
+A request that waits for a seat holds no connection, so a tenant that asks for much at once is slower itself, and
 nobody else is. A request takes one seat, however many transactions it opens one inside the other.
 """
 

@@ -180,7 +180,7 @@ async def engine_on(
     """Make one on a server that runs already; `copied` from one that was migrated before.
 
     Its clock can be moved because it was made here: no other database obeys the setting that says
-    so, whoever sets it.
+    so.
     """
     template = await template_on(server) if copied else "template1"
     urls = await asyncio.to_thread(server.create_database, name, template=template)
@@ -300,14 +300,14 @@ class _Runner:
         return ran
 
     async def _run(self, job: Job) -> bool:
-        """Run one job; whether it succeeded."""
+        """Run one job; return whether it succeeded."""
         return await self._ended(job, await self._verdict(job))
 
     async def _verdict(self, job: Job) -> Verdict:
         return await execute(self._kinds[job.kind], Context(job, self), self._threads, self._rng)
 
     async def _ended(self, job: Job, verdict: Verdict) -> bool:
-        """Write the verdict of a job; whether it succeeded."""
+        """Write the verdict of a job; return whether it succeeded."""
         self._report.runs.append((job.kind, job.attempt))
         names = {
             Completed: "done",

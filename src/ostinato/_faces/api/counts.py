@@ -44,7 +44,7 @@ class Counts:
 
     @asynccontextmanager
     async def telling(self, line: socket.socket, recorder: Recorder) -> AsyncIterator[None]:
-        """Tell whoever asks what this process has counted."""
+        """Send the counts of this process to a process that asks."""
 
         async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             with contextlib.suppress(OSError):
@@ -70,7 +70,7 @@ class Counts:
         return found
 
     async def _ask(self, number: int) -> Told:
-        """Ask another process; nothing if it is being replaced, or busy for longer than a reader waits."""
+        """Ask another process; return nothing if it is being replaced, or busy for longer than a reader waits."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 reader, writer = await asyncio.open_unix_connection(line_of(self._folder, number))

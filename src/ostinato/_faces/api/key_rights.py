@@ -1,6 +1,6 @@
 """An administrator may make, rotate and revoke certain keys of its tenant.
 
-Whoever rotates a key gets a text that has its roles. So a rotation asks for what making such a key would ask for.
+A caller that rotates a key gets a text with its roles. So a rotation asks for what making such a key would ask for.
 Keys of the installation's operators stand in a tenant's list too, but are not its own.
 """
 

@@ -47,7 +47,7 @@ class MetricsPage:
         self._making: asyncio.Task[Response] | None = None
 
     async def read(self) -> Response:
-        """Return the page as it was within the last second, or as it is."""
+        """Return the page; one that was made within the last second is given again."""
         if self._page is not None and self._clock() < self._fresh_until:
             return self._page
         if self._making is None:

@@ -49,7 +49,7 @@ class Root(Group):
         return "--json" in self._given
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:  # noqa: ANN401
-        """Run it; see `TyperGroup`."""
+        """Run the command, as `TyperGroup.main` does."""
         self._given = given = list(sys.argv[1:] if args is None else args)
         if not self.answers_in_json or not options.get("standalone_mode", True):
             return super().main(given, *more, **options)

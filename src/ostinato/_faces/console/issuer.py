@@ -77,7 +77,7 @@ class Started(NamedTuple):
 
     @property
     def cookie(self) -> str:
-        """Its text."""
+        """The text of the cookie that keeps it."""
         place = base64.urlsafe_b64encode(self.next.encode()).decode()
         return f"{self.state}.{self.nonce}.{self.verifier}.{place}"
 

@@ -48,7 +48,7 @@ def decoded(text: str) -> bytes:
 
 
 def text_fault(text: str) -> str | None:
-    """Return what is wrong with a name, if something is: a certificate shows it as it is."""
+    """Return what is wrong with a name; None if nothing is. A certificate shows the name unchanged."""
     if has_control(text):
         return "may not have control characters"
     return "may not have characters that turn the direction of what follows" if _TURNING.search(text) else None

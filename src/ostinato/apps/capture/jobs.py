@@ -249,7 +249,7 @@ async def _settle(ctx: Context, material: Material, event: str, verdict: Verdict
 
 
 async def _reconcile(conn: Connection, found: Sequence[Row], most: int) -> tuple[int, int]:
-    """Start what has no live check, or settle it; how many of them failed, and were started."""
+    """Start what has no live check, or settle it; return how many of them failed, and were started."""
     if not found:
         return 0, 0
     tenants_, ids = [row["tenant_id"] for row in found], [row["capture_event_id"] for row in found]

@@ -148,7 +148,7 @@ def read_keys(path: Path) -> Mapping[str, bytes]:
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error):
         good, keys = False, {}
     if not good:
-        # From None, and in these words: the parser's own would show a piece of the file.
+        # Without the parser's error, which would show a piece of the file.
         raise KeyringUnavailable(
             Reason.UNAVAILABLE, f'the keyring is not {{"keys": {{name: {KEK_BYTES} bytes in base64}}}}'
         )
@@ -157,7 +157,7 @@ def read_keys(path: Path) -> Mapping[str, bytes]:
 
 @contextmanager
 def _turn(path: Path) -> Iterator[None]:
-    """Lock the file for one at a time: what was read is what is written back, with one key more."""
+    """Lock the file while a key is added, so that no other writer's key is lost."""
     lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

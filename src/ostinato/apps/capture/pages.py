@@ -98,7 +98,7 @@ async def conflicts(conn: Connection, look: Look) -> Sequence[Item]:
 
 
 async def count(conn: Connection) -> int:
-    """Count them."""
+    """Count the conflicts."""
     return int(await QUERIES.value(conn, "count_conflicts"))
 
 

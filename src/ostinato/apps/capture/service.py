@@ -111,7 +111,7 @@ async def take(
         taken = await _create(conn, user_id, wanted, decision, tenant_id=tenant_id, skew_ms=skew_ms)
         if taken is not None:
             return taken
-        # Somebody was first after all, without the lock: what is there now decides.
+        # A writer without the lock was faster: decide by the row that is there now.
         decision = (await _decided(conn, user_id, given)).decision
     if not isinstance(decision, Idempotent):
         raise DatabaseUnavailable(

@@ -53,7 +53,7 @@ async def ask_many(
         first.setdefault(line.found.company_siren, request_id)
     decisions = await _look(conn, list(first.values()), settings)
     started = await _start(conn, [row for row in decisions.values() if row["decision"] == "needed"], settings)
-    # Whoever names a company again joins the run that its first line started.
+    # A later line about the same company joins the run that the first one started.
     others = [request_id for request_id in asked if request_id not in decisions]
     decisions |= await _look(conn, others, settings)
     await _open_establishments(conn, asked, settings)

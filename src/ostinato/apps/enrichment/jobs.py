@@ -146,7 +146,7 @@ def _log_fetch(log: FilteringBoundLogger, one: Fetched) -> None:
 
 @APP.job(queue=QUEUE, priority=100)
 async def catch_up(ctx: Context) -> int:
-    """Run again what is stale; how many runs were added."""
+    """Run again what is stale; return how many runs were added."""
     settings = ctx.settings(EnrichmentSettings)
     with bound(**job_fields(ctx)):
         async with ctx.fenced() as conn:
@@ -166,7 +166,7 @@ async def catch_up(ctx: Context) -> int:
 
 
 async def _purge(ctx: Context, settings: EnrichmentSettings) -> int:
-    """Purge all documents that are past their time, some in each transaction; how many."""
+    """Purge all documents that are past their time, some in each transaction; return how many."""
     purged = 0
     while True:
         async with ctx.fenced() as conn:
@@ -178,7 +178,7 @@ async def _purge(ctx: Context, settings: EnrichmentSettings) -> int:
 
 @APP.job(queue=QUEUE, priority=-10)  # before the backlog: it ends what nobody else does
 async def sweep(ctx: Context) -> int:
-    """End the runs that nobody ends any more; how many."""
+    """End the runs that nobody ends any more; return how many."""
     with bound(**job_fields(ctx)):
         async with ctx.fenced() as conn:
             ended = await upkeep.end_abandoned(conn)
@@ -189,7 +189,7 @@ async def sweep(ctx: Context) -> int:
 
 @APP.job(queue=QUEUE, priority=-10)
 async def rerun(ctx: Context) -> int:
-    """Run again what ended with an error that passes, when its time has come; how many companies."""
+    """Run again what ended with an error that passes, when its time has come; return how many companies."""
     settings = ctx.settings(EnrichmentSettings)
     with bound(**job_fields(ctx)):
         async with ctx.fenced() as conn:

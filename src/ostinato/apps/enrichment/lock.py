@@ -113,7 +113,7 @@ async def _acquire(ctx: Context, siren: str, settings: EnrichmentSettings) -> Le
 
 
 async def _take_from_the_dead(ctx: Context, siren: str) -> bool:
-    """End the lock of an earlier attempt of this very job, or of a job that is over; whether.
+    """End the lock of an earlier attempt of this very job, or of a job that is over; return whether it did.
 
     The engine has declared its holder gone: that one cannot commit any more, and nobody has to wait
     until its lock expires.

@@ -46,7 +46,7 @@ class ErrorCode(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What asked for an enrichment; the last two are ours, and emit no event."""
+    """The cause of a run. The specification has the first three; the last two are ours, and emit no event."""
 
     REQUEST_CREATED = "REQUEST_CREATED"
     REQUEST_OPENED = "REQUEST_OPENED"

@@ -90,7 +90,7 @@ async def rerun_own(conn: Connection, chosen: Selection) -> Rerun:
 
 
 async def rerun_all(conn: AsyncConnection[object], chosen: Selection, tenant: str | None = None) -> Rerun:
-    """Run again companies of all tenants, or of one, for who operates the installation."""
+    """Run companies again for an operator of the installation: those of all tenants, or of one."""
     async with conn.transaction():
         found = await _run(
             conn,

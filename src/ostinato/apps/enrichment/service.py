@@ -86,7 +86,7 @@ async def create(
     key: str | None,
     settings: EnrichmentSettings,
 ) -> str:
-    """Add a request of the transaction's tenant; its id."""
+    """Add a request of the transaction's tenant; return its id."""
     tenant, correlation, _ = current()
     request_id = str(uuid.uuid4())
     await QUERIES.run(conn, "open_company", siren=found.company_siren, freshness_days=settings.freshness_ttl_days)
@@ -305,7 +305,7 @@ async def _with_answers(conn: Connection, run: Run, fetched: Sequence[Fetched]) 
 
 
 def counters(verdict: Verdict) -> dict[str, object]:
-    """Return what the end of a run writes into its company, but for the fields."""
+    """Return the columns of a company that the end of a run sets, beside its fields."""
     return {
         "enrichment_error": verdict.error,
         "core_identity_present": verdict.core_identity_present,

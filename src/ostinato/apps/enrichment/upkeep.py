@@ -19,7 +19,7 @@ async def stale(conn: Connection, settings: EnrichmentSettings) -> list[dict[str
 
 
 async def ask_again(conn: Connection, tenant_id: str, request_id: str, settings: EnrichmentSettings) -> bool:
-    """Ask for the company of a request on behalf of its tenant; whether a run was added."""
+    """Ask for the company of a request on behalf of its tenant; return whether a run was added."""
     with flow(tenant=tenant_id):
         await tenants.enter_flow(conn)
         asked = await service.ask(conn, request_id, None, Trigger.CATCH_UP, settings)
@@ -42,7 +42,7 @@ async def end_abandoned(conn: Connection) -> list[str]:
 
 
 async def purge(conn: Connection, settings: EnrichmentSettings, most: int) -> int:
-    """Let go of the content of documents past their retention, so many at most; how many."""
+    """Let go of the content of documents past their retention, so many at most; return how many."""
     return await QUERIES.run(conn, "purge_documents", days=settings.document_days, most=most)
 
 

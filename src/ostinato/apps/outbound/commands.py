@@ -53,7 +53,7 @@ def revoke(cli: Cli, channel: ChannelName, key: Key) -> None:
 def owners(
     cli: Cli, *, tenant: Annotated[str | None, typer.Option(metavar="ID", help="Of this tenant.")] = None
 ) -> None:
-    """List what is whose, and what proves it: BEFORE is what an earlier release took without a proof.
+    """List the owners of numbers, names and domains, with the proof; BEFORE: taken by an earlier release without one.
 
     Example: `ostinato outbound owners --tenant acme`
     """

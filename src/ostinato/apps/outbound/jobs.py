@@ -168,7 +168,7 @@ async def wake(
     language: str | None = None,
     quiet: bool = False,
 ) -> None:
-    """Wake what waits for a sender or a template that is free again, or for other hours: it goes or looks again."""
+    """Run the sends that wait for a sender, a template or quiet hours which have changed; each decides anew."""
     about: dict[str, Any] = {"sender_id": sender_id, "template_code": template_code, "language": language}
     async with ctx.transaction() as conn:
         woken = await holds.wake(conn, ctx.job.tenant_id, **about, again=again, quiet=quiet)

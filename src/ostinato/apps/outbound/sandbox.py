@@ -77,7 +77,7 @@ class Providers(World):
         return {f"OSTINATO_OUTBOUND_{name.upper()}": value for name, value in values.items()}
 
     def close(self) -> None:
-        """End what runs beside."""
+        """Stop the servers of the stand-ins."""
         for each in self.stand_ins.values():
             each.close()
 

@@ -10,7 +10,7 @@ from ostinato.settings import Section, section, setting
 
 @section("outbound")
 class OutboundSettings(Section):
-    """Where the providers are, what opens them, and how patient we are."""
+    """The settings of outbound: addresses and credentials of providers, times and limits."""
 
     public_url: str = setting(
         "http://127.0.0.1:8080", "The address of this API as providers and readers of mail reach it, without a slash."

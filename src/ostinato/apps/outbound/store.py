@@ -129,7 +129,7 @@ def made(kind: type[T], row: Row) -> T:
 
 @cache
 def _readers(kind: type[Any]) -> list[tuple[str, Callable[[Any], Any] | None]]:
-    """Find what turns the columns of a kind into its fields; None: they are as they are."""
+    """Return the fields of a kind, each with the function that reads its column; None keeps the value."""
     found: list[tuple[str, Callable[[Any], Any] | None]] = []
     for name, hint in get_type_hints(kind).items():
         if isinstance(hint, type) and issubclass(hint, StrEnum):

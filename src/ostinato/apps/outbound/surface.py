@@ -1,4 +1,4 @@
-"""What an application that is built on outbound uses of it: nothing else is for others.
+"""The surface of outbound: all that an application built on it may import.
 
     made = await accept(conn, tenant_id, "my.app", NewMessage(key, …), settings, lenient=True)
     await withdraw(conn, tenant_id, ("INVOICE", "7"), reason="PAID", actor="my.app")

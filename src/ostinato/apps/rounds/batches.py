@@ -156,7 +156,7 @@ class Run:
         return work
 
     def retiming(self, wait: bool) -> Work:  # noqa: FBT001 - as above
-        """Make the work that times a set of rounds anew."""
+        """Return the work that computes the times of a set of rounds again."""
 
         async def work(conn: Connection, ids: Sequence[int]) -> list[float]:
             await service.retime_set(conn, ids, self.settings, wait=wait)

@@ -270,7 +270,7 @@ async def note_run(
 
 
 async def note_failure(conn: Connection, job: JobName, due: Due, error: str) -> bool:
-    """Note that a group failed, and with what; whether it is the first time of late."""
+    """Store the error of a group, and return whether it is the first one of late."""
     found = await QUERIES.value(
         conn,
         "note_failure",

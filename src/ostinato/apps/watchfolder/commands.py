@@ -246,7 +246,7 @@ def decide(
     duplicates.decide(folders, fits[0].job_key, wanted[0], getpass.getuser(), file or None)
     about = file or fits[0].files
     decided = {"jobKey": fits[0].job_key, "action": wanted[0], "files": about}
-    cli.out.show(decided, f"{wanted[0]}, done by whoever watches the folder:", *about)
+    cli.out.show(decided, f"{wanted[0]}, done by the process that watches the folder:", *about)
 
 
 def register(app: typer.Typer) -> None:

@@ -77,13 +77,13 @@ class Folders:
         return (getattr(self, field.name) for field in fields(self))
 
     def make(self) -> None:
-        """Make what is not there; refuse folders that would feed on themselves."""
+        """Make the folders that are missing; refuse a layout in which results would be taken as input."""
         self.check()
         for folder in self.all():
             folder.mkdir(parents=True, exist_ok=True)
 
     def check(self) -> None:
-        """Refuse a layout in which what comes out would come in again."""
+        """Refuse a layout in which results would be taken as input."""
         incoming = Path(os.path.realpath(self.incoming))
         for folder in self.all():
             real = Path(os.path.realpath(folder))

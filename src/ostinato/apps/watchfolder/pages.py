@@ -160,7 +160,7 @@ async def duplicates(conn: Connection, look: Look) -> Sequence[Item]:
 
 
 async def count(conn: Connection) -> int:
-    """Count them."""
+    """Count the duplicates that wait for a decision."""
     return int(await QUERIES.value(conn, "count_to_decide"))
 
 

@@ -58,7 +58,7 @@ class View:
         self._open.close()
 
     def hear(self, event: dict[str, Any]) -> None:
-        """Take in what a tick reports."""
+        """Show an event that a tick reports."""
         kind = event["kind"]
         self._out.event({"event": kind, **{name: event[name] for name in SAID if name in event}})
         match kind:

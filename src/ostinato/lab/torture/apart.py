@@ -70,7 +70,7 @@ class Apart(Nemesis):
         self._heal_later(one, other)
 
     async def _fail_over(self) -> None:
-        # Whoever promotes a server and lets the other follow reaches both.
+        # The controller promotes a server and lets the other follow: it reaches both.
         self._network.heal(*self._pair.hosts)
         going = asyncio.ensure_future(asyncio.to_thread(self._pair.fail_over))
         try:

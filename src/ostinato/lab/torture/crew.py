@@ -19,7 +19,7 @@ from typing import Any, Self
 from ostinato._core.base.settings import ENV_PREFIX
 from ostinato.lab.torture.network import Host
 
-KILL_SECONDS = 300.0  # whoever has not ended by then never ends
+KILL_SECONDS = 300.0  # a process that has not ended by then never ends
 
 
 class Hand:

@@ -209,7 +209,7 @@ class _Run:
             return None
 
     async def _calm(self, load: Load) -> None:
-        """Let everything end that is left, and retry jobs that only ran beside a crash."""
+        """Wait until no job is left, and redrive dead letters whose jobs only ran beside a crash."""
         give_up = time.monotonic() + QUIET_SECONDS
         redrives = 0
         while time.monotonic() < give_up:

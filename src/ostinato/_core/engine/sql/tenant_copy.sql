@@ -114,7 +114,7 @@ copy {stage} ({columns}) from stdin;
 select count(*) from {stage} t where t.tenant_id is distinct from {tenant};
 
 -- name: operators
--- Forgets keys of the other installation's operators among the tenant's: they would open all of this one.
+-- Deletes the other installation's keys with a role for all tenants: they would open all of this one.
 delete from {stage} t where 'installation' = any (t.roles);
 
 -- name: others_jobs
@@ -133,7 +133,7 @@ select exists (select from {stage} t where ({ours}) is not null and not exists (
 insert into {table} ({columns}) overriding system value select {columns} from {stage};
 
 -- name: take_shared
--- Puts those into the table that are not there; it belongs to all tenants.
+-- Adds the rows that are missing to a table that belongs to all tenants.
 insert into {table} ({columns}) overriding system value select {columns} from {stage} on conflict do nothing;
 
 -- name: take_pending
@@ -152,7 +152,7 @@ select least(coalesce((select q.position from (select position from ostinato_dat
 update {stage} set {column} = {column} + {by};
 
 -- name: pass_ids
--- Numbers that were drawn there are not drawn here. What a sequence draws keeps its remainder: so cells differ.
+-- Moves the sequences beyond the ids that came along. They advance in whole steps: cells differ by the remainder.
 select setval(s.seq, s.last_value + greatest(0, ceil((m.top - s.last_value)::numeric / s.step))::bigint * s.step)
 from (values ('ostinato_data.job_id_seq'::regclass), ('ostinato_data.audit_id_seq'),
              ('ostinato_data.schedule_id_seq'), ('ostinato_data.lease_token_seq'),
@@ -211,11 +211,11 @@ delete from {table} t where exists (
     select from {other} o where o.tenant_id = {tenant} and ({others}) = ({ours}));
 
 -- name: make_secret
--- Draws the engine's, if it was not drawn yet.
+-- Draws the secret of the engine, if it has none yet.
 select ostinato_internal.make_subject_secret() where not exists (select from ostinato_data.subject_secret);
 
 -- name: read_secret
--- What an installation keys its hashes with.
+-- Reads the secret that keys the hashes of an installation.
 copy {table} to stdout;
 
 -- name: clear_secret

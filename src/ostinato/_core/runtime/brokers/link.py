@@ -104,7 +104,7 @@ class Link:
             self._failures = 0
 
     async def _drop(self, broken: Publisher) -> None:
-        """Give up a connection that broke, whoever noticed first."""
+        """Give up a connection that broke; only the first caller to notice closes it."""
         if self._open is broken:
             self._open = None
             # The next one is opened when this one can send nothing any more: a late message would be out of order.

@@ -342,7 +342,7 @@ class App:
 
         Each message, a CloudEvent, is one job, however often it comes; the broker gets its acknowledgement after
         the commit that added the job. The handler gets the context and the `Message`. `tenant` says whose the
-        messages are; None lets each say so, by its attribute `tenantid`: then whoever may send one chooses.
+        messages are; None lets each say so, by its attribute `tenantid`: then its sender chooses.
         `payload` is the type of its data.
         """
 

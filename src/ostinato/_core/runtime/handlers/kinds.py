@@ -267,7 +267,7 @@ class JobKind(Generic[P]):
 
         In the transaction of a connection, or through a client in one of its own.
         """
-        opening = connection_of(to)  # first: whoever forgets the connection gave the arguments in its place
+        opening = connection_of(to)  # first: a call without the connection gave the arguments in its place
         text = self.arguments.dump(args, kwargs)
         async with opening as conn:
             return await jobs.enqueue(conn, await self.new(conn, text))

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 def storable_hint(hint: Any) -> Any:  # noqa: ANN401 - a type hint is anything
     """Return the hint with each struct replaced by what checks it, writes it and reads it back."""
-    msgspec = sys.modules.get("msgspec")  # whoever has a struct in a signature has imported it
+    msgspec = sys.modules.get("msgspec")  # a signature with a struct has imported it
     if msgspec is None:
         return hint
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):

@@ -50,7 +50,7 @@ class Relay:
         return 0 if self._more else self._pause
 
     async def _fan_out(self, conn: AsyncConnection[Any]) -> bool:
-        """Make deliveries for the webhook endpoints; whether there may be more to make."""
+        """Make deliveries for the webhook endpoints; return whether there may be more to make."""
         events, deliveries = await webhook_deliveries.fan_out(conn, WEBHOOKS_A_ROUND)
         if deliveries:
             await queues.ring(conn, WEBHOOKS)

@@ -96,7 +96,7 @@ class Threads:
         try:
             threading.Thread(target=self._live, name=name, daemon=True).start()
         except RuntimeError:
-            self._waking = False  # nobody comes: whoever asks next tries again
+            self._waking = False  # no thread comes: the next caller tries again
             raise
 
     def _live(self) -> None:

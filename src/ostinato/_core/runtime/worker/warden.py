@@ -9,8 +9,8 @@ boards (`board.py`) of its parent once a second, and when one says nothing any m
     the loop is silent     past the timeout and grace of the handler that blocks it, after a request
                            to cancel that handler, or after SIGTERM and the time to drain: the
                            attempt of that handler ends as its policy says, everything else goes
-                           back untouched, and the process is killed, to be replaced by whoever
-                           started it
+                           back untouched, and the process is killed, to be replaced by its
+                           supervisor
 
 A process that is *stopped* (SIGSTOP, a debugger) is no worker that is busy: the kernel says so in
 `/proc`. For such a one nothing is beaten, so that it expires, and what it does late is refused.
@@ -77,7 +77,7 @@ class Ward:
         return bool(self._heart.seconds >= self._heart_seconds)
 
     def look(self, now: float, asked: list[float], stack: Stack, *, counts: bool) -> Ending | None:
-        """Beat for it if it cannot; returns how to end it if it must be."""
+        """Beat for the process if it cannot; returns how to end it if that must be."""
         self._loop.feel(self.view.loop_pulse, now, counts=counts)
         self._heart.feel(self.view.heart_pulse, now, counts=counts)
         worker_id = self.view.worker_id

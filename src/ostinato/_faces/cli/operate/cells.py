@@ -61,7 +61,7 @@ def where(cli: Cli, tenant: Tenant) -> None:
             for name in found.cells:
                 try:
                     said[name] = await ask(name)
-                except DatabaseUnavailable as error:  # of whoever lives there, the answer below is that
+                except DatabaseUnavailable as error:  # for tenants of that cell, this is the answer below
                     cli.out.warn(f"{name} is away: {error.message}")
             return await moves.where(tenant, found.home, ask), said
 

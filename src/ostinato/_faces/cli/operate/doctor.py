@@ -181,7 +181,7 @@ def _links(database: Database, settings: Settings) -> list[tuple[str, str, str]]
         ("OSTINATO_API_DATABASE_URL", database.api_url or ""),
         ("OSTINATO_BACKUP_URL", settings.backup_url or ""),
     ]
-    if settings.read_url is not None:  # what it does not say is as in the URL of whoever reads
+    if settings.read_url is not None:  # the URL of the reader gives what it leaves out
         reading = (read_url(url, settings.read_url) for url in (database.url, database.api_url or database.url))
         urls += [("OSTINATO_READ_URL", url) for url in reading]
     found = []

@@ -84,7 +84,7 @@ def move(
 
 
 def _folder(name: str) -> Path:
-    """Return where the rows of a tenant are between the cells: whoever owned that folder could exchange them."""
+    """Return a folder of this user's own for the rows on their way: its owner could replace them."""
     try:
         return own_folder(Path(tempfile.gettempdir()) / name)
     except OSError as error:
@@ -94,11 +94,11 @@ def _folder(name: str) -> Path:
 
 
 async def where_to_move(found: CellMap, tenant: str, open_side: "Opener", to: str) -> Side:
-    """Return the cell that a tenant leaves: also when it has arrived already, and the rest is to be done."""
+    """Return the cell that a tenant leaves, or left in a move that is not finished."""
     for name in found.cells:
         try:
             place = await cells.place((await open_side(name)).conn, tenant)
-        except DatabaseUnavailable:  # of whoever lives there, home says so below
+        except DatabaseUnavailable:  # for tenants of that cell, home answers below
             continue
         if place is not None and place.state in ("draining", "closed", "leaving"):
             if place.cell != to:

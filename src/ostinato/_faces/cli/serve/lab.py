@@ -1,4 +1,4 @@
-"""The lab, as far as `ostinato up` uses it: what tries a system out comes by an entry point.
+"""Finds the lab by its entry point: the demo and the sandbox that `ostinato up` starts.
 
     [project.entry-points."ostinato.lab"]
     lab = "ostinato.lab.door"

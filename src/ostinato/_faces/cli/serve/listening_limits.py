@@ -106,10 +106,10 @@ class _Limited(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         if self._trailers > self.limits.head_bytes:
-            self.refuse(TOO_LARGE)  # whoever reads the body hears that the caller is gone
+            self.refuse(TOO_LARGE)  # the route that reads the body gets a disconnect
             return
         self._rest()
-        # What comes next is another head, or nothing for as long as a connection may be kept.
+        # The next bytes are another head; or none, until the idle connection is closed.
         self._head = 0
         super().on_message_complete()
 

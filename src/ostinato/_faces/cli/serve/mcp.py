@@ -81,7 +81,7 @@ class Desk:
         return self._transaction(read_only=True)
 
     def acting(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """Return a transaction whose actions the audit records as those of whoever started the server."""
+        """Return a transaction whose actions the audit records as those of the user who started the server."""
         return self._transaction(read_only=False)
 
     @asynccontextmanager

@@ -39,7 +39,7 @@ class Filter:
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> "Filter":
-        """Read it from an address or a form."""
+        """Read a filter from an address or a form."""
         found = {name: given.get(name, "").strip() for name in cls.__slots__}
         for name, value in found.items():
             if len(value) > LONGEST_OF.get(name, LONGEST):

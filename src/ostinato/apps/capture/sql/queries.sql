@@ -197,14 +197,14 @@ where c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s and c.state = 'SEA
 order by c.sealed_seq limit %(most)s;
 
 -- name: page_counts
--- Captures of the last day by state, of whoever looks; the newest so many.
+-- Counts the captures of the last day by state, of those that the viewer may see; the newest so many.
 select c.state, count(*) as captures from (
     select c.state from vault_secure.capture_events c where c.received_at > ostinato.now() - interval '1 day'
     order by c.received_at desc limit %(most)s) c
 group by c.state order by c.state;
 
 -- name: page_captures
--- The newest captures of whoever looks.
+-- Returns the newest captures that the viewer may see.
 select c.tenant_id, c.user_id, c.capture_id, c.state, c.mime_type, c.size_bytes, c.received_at, c.reason
 from vault_secure.capture_events c
 where (%(tenant_id)s::text is null or c.tenant_id = %(tenant_id)s)

@@ -79,11 +79,11 @@ class Source(Protocol):
         return await self.ask(wire, siren, probe=False)
 
     def more(self, payload: Json) -> More | None:  # noqa: ARG002 - as above
-        """Return what the answer of the second call adds to the first one; None: nothing."""
+        """Return what the answer of the second call adds to the first one; None if it adds nothing."""
         return None
 
     def missing(self, settings: "EnrichmentSettings") -> str | None:
-        """Return what it lacks to be called at all; None: nothing."""
+        """Return which credentials are missing, as a sentence; None if the source can be called."""
         if all(getattr(settings, name) for name in self.credentials):
             return None
         return f"{' or '.join(self.credentials)} is not set"

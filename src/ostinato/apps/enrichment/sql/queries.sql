@@ -97,11 +97,11 @@ update enrichment.fetched f set payload = jsonb_set(f.payload, %(path)s::text[],
 where f.job_id = %(job_id)s and f.source_api = %(source_api)s returning f.payload;
 
 -- name: take_fetched
--- What the sources answered in a run that ends.
+-- Removes and returns the answers of the sources, when their run ends.
 delete from enrichment.fetched f where f.job_id = %(job_id)s returning f.source_api, f.found, f.masked;
 
 -- name: keep_document
--- Makes an answer of a run a document; the same one again is only seen again.
+-- Stores an answer of a run as a document; one that is there already only gets the new time.
 insert into enrichment.company_document as d (company_siren, doc_type, source_api, retrieved_at, payload_json, checksum)
 values (%(siren)s, %(doc_type)s, %(source_api)s, ostinato.now(),
         coalesce((select f.payload from enrichment.fetched f
@@ -142,7 +142,7 @@ where r.job_id = %(job_id)s order by r.tenant_id, r.created_at desc;
 delete from enrichment.attachment a where a.job_id = %(job_id)s;
 
 -- name: end_run
--- A company without a job.
+-- Ends the run of a company.
 update enrichment.company c set job_id = null, lock_token = null where c.siren = %(siren)s and c.job_id = %(job_id)s;
 
 -- name: take_turn
@@ -262,7 +262,7 @@ from enrichment.rerun_companies(%(statuses)s::text[], %(errors)s::text[], %(tena
 select companies, more from enrichment.rerun_own(%(statuses)s::text[], %(errors)s::text[], %(most)s);
 
 -- name: page_requests
--- The newest requests of whoever looks, with their companies.
+-- Returns the newest requests that the viewer may see, with their companies.
 select r.tenant_id, r.id::text as id, r.created_at, r.company_siren, c.shown_status as enrichment_status,
        c.enrichment_last_run_at,
        case when 'legal_name' = any(c.masked_fields) then null else c.legal_name end as legal_name

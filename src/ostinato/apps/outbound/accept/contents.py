@@ -12,7 +12,7 @@ from ostinato.errors import InvalidInput
 
 
 def check(new: NewMessage, template: Template | None, purpose: Purpose, settings: OutboundSettings) -> None:
-    """Refuse what no provider would take."""
+    """Refuse a message whose content no provider would take."""
     if (new.text is None) is (template is None):
         raise InvalidInput(
             "a message has either a template or a text", hint="Send templateCode with variables, or text."

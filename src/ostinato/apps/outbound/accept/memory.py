@@ -1,6 +1,6 @@
 """Remembers what organisations have chosen and their templates, each by its version.
 
-Nothing is accepted by what is remembered alone: whoever uses it says by which versions, and the
+Nothing is accepted by what is remembered alone: its user names the versions, and the
 database, if something else is there by now, writes nothing and says what is (`accepting.sql`).
 """
 

@@ -177,7 +177,7 @@ async def _accepted(
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """A message as the database is asked to accept it; or what is wrong with it, if its key is new."""
+    """A message for the database to accept, and the error to raise if its key is new."""
 
     item: Item
     plan: Plan | None

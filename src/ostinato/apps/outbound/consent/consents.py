@@ -133,7 +133,7 @@ async def unsubscribe(  # noqa: PLR0917 - who, by what, and of whom
     settings: OutboundSettings,
     only: str | None = None,
 ) -> bool:
-    """End the consent that a link or a mail address names; whether there is one."""
+    """End the consent that a link or a mail address names; return whether there is one."""
     row = await store.first(conn, "consent_of_id", id=consent_id)
     if row is None or only not in (None, row["tenant_id"]):
         return False

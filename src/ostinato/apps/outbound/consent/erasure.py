@@ -60,7 +60,7 @@ async def erase(conn: Connection, tenant_id: str, actor: str, subject_id: str) -
 
 
 async def forget(conn: Connection, tenant_id: str, actor: str, subject_id: str) -> tuple[int, bool]:
-    """Blank the messages of a subject that have ended; how many, and whether these were all.
+    """Blank the messages of a subject that have ended; return how many, and whether these were all.
 
     What the engine keeps goes with them: errors of providers in outcomes and dead letters, events,
     webhooks, answers. A message that is still being sent keeps its job, which holds its id only.

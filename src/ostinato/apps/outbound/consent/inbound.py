@@ -69,7 +69,7 @@ async def _grant_wish(
     provider: str,
     settings: OutboundSettings,
 ) -> bool:
-    """Do what was asked for; whether there was something to do, which may be answered."""
+    """Apply the word of an inbound message; return whether it had an effect, which may be answered."""
     channel = PROVIDERS[provider].channel
     found: dict[str, Any] = {}
     action, done = f"INBOUND_{wish}", True
@@ -109,7 +109,7 @@ async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSett
     tenant_id = str(sender["tenant_id"])
     told = "stop" if line.stop else "resume"
     channel = PROVIDERS[line.provider].channel
-    # What stands for the number, not the number: lines are kept for a month, whoever is erased.
+    # What stands for the number, not the number: lines are kept for a month, also of a person who is erased.
     name = f"preference:{suppressions.mac(settings, tenant_id, channel, line.from_address).hex()}"
     if not await is_new(conn, tenant_id, line.provider, name, told, at=line.at):
         return 0

@@ -84,6 +84,6 @@ def _text(wish: Asked, chosen: Organisation) -> str | None:
 
 
 async def _subject_of(conn: Connection, tenant_id: str, channel: Channel, asked: Question) -> str:
-    """Return who is known to be at the address; else the question itself."""
+    """Return the subject of an address; for an unknown one, an id made of the question."""
     row = await store.first(conn, "subject_of_address", tenant_id=tenant_id, channel=channel, address=asked.address)
     return f"inbound:{asked.inbound_id}" if row is None else str(row["subject_id"])

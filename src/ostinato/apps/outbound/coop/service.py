@@ -102,7 +102,7 @@ async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) 
     is_open = new.status in OPEN and new.paid_date is None
     names = ("due_date", "plan_version", "member_id")
     changed = old is None or any(old[name] != getattr(new, name) for name in names)
-    # A payment that bounced: its timers went when it was paid.
+    # A payment bounced: its timers were cancelled when it was paid.
     changed |= old is not None and not _is_open(old)
     if is_open and not changed:
         return False

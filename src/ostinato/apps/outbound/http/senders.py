@@ -232,7 +232,7 @@ async def list_grants(caller: Who, tenant_id: Annotated[str | None, Query(alias=
 
 @router.put("/grants", needs=GRANT, raises=(InvalidInput,))
 async def grant_sender(caller: Who, body: Grant) -> Granted:
-    """Grant a number, a sender name or a mail domain to a tenant, whoever had it before."""
+    """Grant a number, a sender name or a mail domain to a tenant, also if another one has it."""
     _check_key(caller)
     async with caller.client.transaction() as conn:
         found = await ownership.grant(

@@ -11,7 +11,7 @@ from typing import Final
 from ostinato.apps.outbound.model import Content
 from ostinato.apps.outbound.settings import OutboundSettings
 
-# An address in a header is not to be folded or encoded: nobody would read it any more.
+# An address in a header must not be folded or encoded: receivers could not read it.
 POLICY: Final = email.policy.SMTP.clone(max_line_length=998)
 # Of texts: no relay on the way, with 8BITMIME or without, has a reason to change what is signed.
 TEXTS: Final = email.policy.SMTP.clone(max_line_length=76, cte_type="7bit")

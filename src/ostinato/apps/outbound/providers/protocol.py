@@ -132,7 +132,7 @@ class Provider(Protocol):
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
         """Read the lines of a callback, and count those that cannot be read.
 
-        Whoever signed it may have written anything: the time is linear in its bytes, and what has
+        Its signer may have written anything: the time is linear in its bytes, and what has
         more lines than `check_count` allows is refused with `BodyTooLarge` before any is read.
         """
 

@@ -145,7 +145,7 @@ def _tokens(mail: Message) -> Iterator[str]:
 
 
 def _asked_for(mail: Message) -> Iterator[str]:
-    """Find the tokens of the addresses that somebody wrote to, to get no more."""
+    """Find the unsubscribe tokens among the addresses of a mail."""
     for name in ("To", "Delivered-To", "X-Original-To"):
         found = _UNSUBSCRIBE.search(str(mail.get(name) or ""))
         if found:

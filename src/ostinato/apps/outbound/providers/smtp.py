@@ -110,7 +110,7 @@ class Smtp(Provider):
         return "DNS" if any(is_same(expected, text.strip().strip('"')) for text in texts) else None
 
     def account_fault(self, account: Mapping[str, Any], settings: OutboundSettings) -> tuple[str, str] | None:
-        """Refuse a mail server that the administrator has not listed: we would call whoever a tenant names."""
+        """Refuse a mail server that the administrator has not listed: we would call any host that a tenant names."""
         host = str(account.get("smtp_host") or settings.smtp_host).lower()
         if host in settings.mail_servers:
             return None

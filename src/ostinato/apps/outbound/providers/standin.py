@@ -227,7 +227,7 @@ class World:
         task.add_done_callback(self.telling.discard)
 
     async def make(self, *tellings: Telling) -> None:
-        """Make callbacks; one that is not heard is repeated, as providers do."""
+        """Post callbacks; one that is not answered is repeated, as providers do."""
         if not self.api:  # nobody wants callbacks
             return
         async with httpx.AsyncClient(base_url=self.api, verify=trusted(), trust_env=False, timeout=5) as http:

@@ -132,7 +132,7 @@ class Twilio(Provider):
         return Lost("the answer has no sid")
 
     def may_have_words(self, body: bytes) -> bool:
-        """Return whether there is a text; no status has one."""
+        """Return whether a callback may be a message; a status never has a text."""
         return b"Body=" in body
 
     def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:  # noqa: ARG002 - as the protocol has it

@@ -32,7 +32,7 @@ _PERSONAL: Final = frozenset({"to", "from", "input", "wa_id", "body", "recipient
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What one message is sent over."""
+    """What a provider needs to send a message: the HTTP client, the settings, the time."""
 
     http: httpx.AsyncClient
     settings: OutboundSettings

@@ -258,12 +258,12 @@ async def _content(conn: Connection, case: Case) -> Step | Case:
 
 
 async def _template(conn: Connection, case: Case, template: Template | None) -> Step | None:
-    """Check that its template is in use, for what the message is for, and its variables fit; None: they are."""
+    """Check that the template is in use and fits the purpose and the variables; None means that it does."""
     message = case.message
     if template is None or not template.is_usable:
         return await _refuse(conn, case, "TEMPLATE_INACTIVE", "the template is not in use")
     if rules.purpose_of([template.category], message.purpose) is None:
-        # Its category was changed since, or it was accepted before the category decided.
+        # The template's category was changed since, or the message was accepted before categories decided.
         await moves.cancel(conn, message.tenant_id, message.id, "CONSENT_OTHER_PURPOSE", ACTOR)
         return Over(f"{Status.CANCELLED} CONSENT_OTHER_PURPOSE")
     if template.held_until is not None and template.held_until > case.now:
@@ -291,7 +291,7 @@ async def _time(conn: Connection, case: Case) -> Step | Case:
 def _waits(case: Case) -> Iterator[tuple[datetime | None, str]]:
     """Yield until when a message waits, and for what; the first that is to come counts."""
     message = case.message
-    yield case.row["send_at"], "SEND_AT"  # whoever woke its job
+    yield case.row["send_at"], "SEND_AT"  # also if its job was woken early
     if case.settings.quiet_hours:
         chosen = store.organisation_from(case.row["organisation"])
         yield quiet.next_opening(case.now, message.purpose, chosen, urgent=message.urgent), "QUIET_HOURS"

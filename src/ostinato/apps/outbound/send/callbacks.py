@@ -76,7 +76,7 @@ class Heard(NamedTuple):
 async def read(provider: str, posted: Posted, settings: OutboundSettings) -> Heard:
     """Read the lines of a callback, and count those that could not be read.
 
-    A large one is read in a thread: whoever signed it must not hold up the others of this process.
+    A large one is read in a thread: its signer must not hold up others in this process.
     Raises `BodyTooLarge` for one that has too many lines.
     """
     if len(posted.body) <= SMALL_BYTES:
@@ -90,7 +90,7 @@ def _read(provider: str, posted: Posted, settings: OutboundSettings) -> Heard:
 
 
 def ordered(lines: list[Line]) -> list[Line]:
-    """Put lines into the order in which they are applied, whoever reads the callback how often.
+    """Put lines into the order in which they are applied, the same at every reading.
 
     What people said comes first, in the order in which they said it: the last word counts. Then come
     statuses by their message; a batch may report one several times, and each keeps its turn.
@@ -144,7 +144,7 @@ async def hear(client: Client, callback_id: int, heard: Heard, settings: Outboun
 async def apply(
     conn: Connection, lines: list[Line], settings: OutboundSettings, *, only: str | None = None
 ) -> tuple[int, int]:
-    """Apply lines that are in order; how many had an effect, and how many were repeated, odd or nobody's.
+    """Apply lines that are in order; return how many had an effect, and how many were repeated, odd or nobody's.
 
     With `only`, they are signed with the account of that tenant, and speak of no other.
     """
@@ -163,7 +163,7 @@ async def apply(
 
 
 async def report(conn: Connection, reports: Sequence[Report], settings: OutboundSettings) -> list[int]:
-    """Apply statuses that are in order, of one callback or of several; whether each had an effect.
+    """Apply statuses that are in order, of one callback or of several; return whether each had an effect.
 
     Those that are usual go in a set, then any other one by itself.
     """
@@ -301,7 +301,7 @@ def _failure(line: StatusLine) -> Failure:
 async def _failed(
     conn: Connection, message: Message, number: int, line: StatusLine, settings: OutboundSettings
 ) -> None:
-    """Fail a message after it was taken: the same table decides as for an answer."""
+    """Fail a message that the provider had taken; the table that judges answers decides here too."""
     verdict = await failures.fail(conn, message, number, _failure(line), settings)
     if isinstance(verdict, rules.Fail):
         if verdict.dead:  # the job that raises it into the dead letters

@@ -33,7 +33,7 @@ async def wake_sender(conn: Connection, tenant_id: str, sender_id: int) -> None:
 
 
 async def pace_anew(conn: Connection, tenant_id: str, sender_id: int) -> None:
-    """Give all that waits for its turn at a sender another one, once this is committed: its rate changed."""
+    """Give the messages that wait for a sender new turns, once this is committed, because its rate changed."""
     await store.run(conn, "forget_turns", tenant_id=tenant_id, sender_id=sender_id)
     await wake_sender(conn, tenant_id, sender_id)
 
@@ -66,7 +66,7 @@ async def wake(
     again: bool,
     quiet: bool = False,
 ) -> int:
-    """Let the jobs of what waits run now; how many. Their sender's rate spreads them.
+    """Let the jobs of what waits run now; return how many. Their sender's rate spreads them.
 
     With `again` there is a second look a moment later, for those that were just about to wait.
     """

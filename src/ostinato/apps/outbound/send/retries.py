@@ -21,14 +21,14 @@ async def retry(conn: Connection, tenant_id: str, message_id: UUID, actor: str) 
 
 
 async def cancel(conn: Connection, tenant_id: str, message_id: UUID, actor: str) -> Message:
-    """Cancel a message that waits, whatever for; whoever sends it waits for its row, and finds it cancelled."""
+    """Cancel a message that waits for anything; a worker that is about to send it waits for its row, then sees it."""
     message = await _locked(conn, tenant_id, message_id, Status.QUEUED)
     await moves.cancel(conn, tenant_id, message.id, "ASKED_FOR", actor)
     return await store.find_message(conn, tenant_id, message_id)
 
 
 async def confirm_sent(conn: Connection, tenant_id: str, message_id: UUID, actor: str) -> Message:
-    """Take somebody's word that a message was sent of which nobody knew it; nothing is sent again."""
+    """Record an operator's word that a message in doubt was sent; nothing is sent again."""
     message = await _locked(conn, tenant_id, message_id, Status.FAILED)
     if message.error_code != rules.UNKNOWN:
         raise MessageWrongState(

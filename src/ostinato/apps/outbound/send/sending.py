@@ -83,7 +83,7 @@ async def _next(asking: set[asyncio.Task[None]], came: asyncio.Event) -> None:
 async def _begun(
     batch: Batch[Sending], settings: OutboundSettings, guards: Sequence[Guard]
 ) -> list[tuple[Item[Sending], Step]]:
-    """Begin the attempts of a batch; who does not go has its verdict."""
+    """Begin the attempts of a batch; a message that is not sent now gets its verdict here."""
     items = list(batch.open)
     if len(items) > 1:
         try:

@@ -72,7 +72,7 @@ class Sealed:
 
 
 async def of_hook(conn: Connection, provider: str, hook: str) -> Sealed | None:
-    """Return the account under whose name a provider calls back; None: nobody's, or the sender has none of its own."""
+    """Return the account that a callback's address names; None if no sender has one of its own there."""
     try:
         named = UUID(hook)
     except ValueError:

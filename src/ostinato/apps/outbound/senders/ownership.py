@@ -98,7 +98,7 @@ async def trust(conn: Connection, tenant_id: str, provider: str, key: str) -> No
 
 
 async def grant(conn: Connection, tenant_id: str, channel: Channel, key: str, *, account: bool, by: str) -> Owned:
-    """Grant a sender to a tenant, whoever had it before; `account`: whether it may use the installation's account."""
+    """Grant a sender to a tenant, also if another one has it; `account`: it may use the installation's account."""
     name = {"provider": provider_of(channel).name, "key": key_of(channel, key)}
     return Owned.of(await store.one(conn, "grant_ownership", **name, tenant_id=tenant_id, account=account, by=by))
 

@@ -66,8 +66,8 @@ returning next_turn_at - make_interval(secs => 1 / rate) as at;
 update outbound.message set turn_at = %(at)s where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: forget_turns
--- Takes their turns at a sender from the messages that wait: its rate is another. Who sends locks the message before
--- its sender, which is locked here, so what a worker has in hand is left alone.
+-- Clears the turns of the messages that wait for a sender, because its rate has changed. A worker that sends locks the
+-- message before its sender, which is locked here, so messages that a worker holds are skipped.
 with waiting as (
     select id from outbound.message
     where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and status = 'QUEUED' and waits_for is not null
@@ -97,11 +97,11 @@ from outbound.tenants_told_of(%(provider)s, %(keys)s::text[], %(consents)s::uuid
 select tenant_id, provider_key, credentials from outbound.account_of_hook(%(provider)s, %(hook)s);
 
 -- name: challenge
--- What only this installation can have asked the owner of a domain to write.
+-- Returns the text that proves a domain: only this installation can have asked its owner to write it.
 select outbound.sealed(jsonb_build_object('domain', %(about)s::text)) ->> 'domain' as code;
 
 -- name: claim_ownership
--- Notes whose something is, unless another organisation has proven it before.
+-- Records the owner of a number, name or domain, unless another organisation has proven it before.
 select outbound.claim_ownership(%(tenant_id)s, %(provider)s, %(key)s, %(proven)s, %(account)s, %(by)s) as claimed;
 
 -- name: grant_ownership
@@ -138,8 +138,8 @@ where tenant_id = %(tenant_id)s and id = %(id)s returning id;
 select * from outbound.sender where tenant_id = %(tenant_id)s and id = %(id)s for update;
 
 -- name: note_trouble
--- Its provider did not answer, so often in a row; since when it is away, and until when it is not tried. Whoever tried
--- it has done so.
+-- Records how often in a row the provider of a sender did not answer, since when it is away, and until when it is not
+-- tried. The probe, if this was one, is over.
 update outbound.sender set troubles = %(troubles)s, probed_by = null, outage_since = %(since)s, held_until = %(until)s,
     hold_reason = case when %(since)s::timestamptz is null then hold_reason else %(reason)s end,
     hold_code = case when %(since)s::timestamptz is null then hold_code else %(code)s end
@@ -245,7 +245,7 @@ where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(
 order by created_at desc, id desc limit 1;
 
 -- name: consent_of_id
--- A consent by its id, whoever's it is.
+-- Returns a consent by its id, of any subject.
 select * from outbound.consent where id = %(id)s;
 
 -- name: tenant_of_consent
@@ -263,7 +263,7 @@ insert into outbound.consent (tenant_id, id, subject_id, channel, purpose, addre
 values (%(tenant_id)s, %(id)s, %(subject_id)s, %(channel)s, %(purpose)s, %(address)s) on conflict do nothing;
 
 -- name: renew_consent
--- What else a consent says: its address, its basis, until when.
+-- Updates the address, the legal basis and the end of a consent.
 update outbound.consent set address = %(address)s, legal_basis = %(legal_basis)s, expires_at = %(expires_at)s,
     granted_at = %(granted_at)s, version = version + 1, updated_at = ostinato.now()
 where tenant_id = %(tenant_id)s and id = %(id)s;
@@ -542,18 +542,18 @@ update outbound.attempt set unknown_since = ostinato.now(), error_message = %(er
 where tenant_id = %(tenant_id)s and message_id = %(message_id)s and attempt_no = %(attempt_no)s and status = 'TRYING';
 
 -- name: doubt_message
--- Until when a callback is waited for.
+-- Waits for the callback of a message until a time.
 update outbound.message set unknown_until = %(until)s, next_retry_at = %(until)s, waits_for = 'UNKNOWN_OUTCOME',
     updated_at = ostinato.now()
 where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: note_provider_id
--- What the provider calls a message.
+-- Stores the provider's id of a message.
 update outbound.message set provider_message_id = %(provider_message_id)s, updated_at = ostinato.now()
 where tenant_id = %(tenant_id)s and id = %(id)s and provider_message_id is null;
 
 -- name: note_read
--- When a message was read.
+-- Stores when a message was read.
 update outbound.message set read_at = coalesce(read_at, %(at)s) where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: convert
@@ -645,14 +645,14 @@ on conflict (tenant_id, channel, purpose, address_mac) do update set source = ex
 where outbound.suppression.since < excluded.since;
 
 -- name: lift_suppression
--- Something is wanted again at an address, since a time.
+-- Lifts the suppressions of an address that are older than a new consent.
 delete from outbound.suppression
 where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
     and address_mac in (select outbound.sealed_address(a) from unnest(%(address_macs)s::bytea[]) a) and since < %(at)s
 returning purpose;
 
 -- name: suppressed_since
--- Since when nothing more is wanted at an address, for one of some purposes.
+-- Returns since when an address is suppressed, for one of some purposes.
 select max(since) as since from outbound.suppression
 where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
     and address_mac in (select outbound.sealed_address(a) from unnest(%(address_macs)s::bytea[]) a);
@@ -711,24 +711,24 @@ where tenant_id = %(tenant_id)s and status = 'QUEUED' and waits_for = any (%(wai
 select name, label, value from outbound.figures(%(tenant_id)s, %(minutes)s);
 
 -- name: panel_counts
--- The messages of the last day by status, of whoever looks; the newest so many.
+-- Counts the messages of the last day by status, of those that the viewer may see; the newest so many.
 select status, count(*) as messages from (
     select status from outbound.message where created_at > ostinato.now() - interval '1 day'
     order by created_at desc limit %(most)s) newest
 group by status;
 
 -- name: panel_waits
--- What messages wait for, of whoever looks.
+-- Returns what messages wait for, of those that the viewer may see.
 select coalesce(waits_for, 'a worker') as waits_for, channel, count(*) as messages, min(next_retry_at) as next_at
 from outbound.message where status in ('QUEUED', 'SENDING') group by 1, 2 order by 3 desc, 1, 2 limit 20;
 
 -- name: panel_senders
--- Senders that are held, of whoever looks.
+-- Returns the senders that are held, of those that the viewer may see.
 select channel, provider_key, hold_reason, hold_code, held_until from outbound.sender
 where held_until > ostinato.now() or outage_since is not null order by held_until desc limit 20;
 
 -- name: panel_failed
--- Messages that failed within the last day by error, of whoever looks.
+-- Counts the messages that failed within the last day by error, of those that the viewer may see.
 select error_code, error_class, count(*) as messages, count(dead_lettered_at) as dead_letters
 from outbound.message where status = 'FAILED' and failed_at > ostinato.now() - interval '1 day' group by 1, 2
     order by 3 desc, 1 limit 20;
@@ -738,7 +738,7 @@ from outbound.message where status = 'FAILED' and failed_at > ostinato.now() - i
 select substr(name, 10) as name, label, value from outbound.observe();
 
 -- name: page_messages
--- A page of messages for people, newest first, of whoever looks.
+-- Returns a page of messages that the viewer may see, newest first.
 select tenant_id, id, created_at, channel, purpose, to_address, template_code, status, waits_for, error_code,
     cancel_reason, dossier_id
 from outbound.message
@@ -748,7 +748,7 @@ where (%(tenant_id)s::text is null or tenant_id = %(tenant_id)s) and (%(status)s
 order by created_at desc, id desc limit %(most)s;
 
 -- name: page_senders
--- The senders of whoever looks, and whether something may be sent by them.
+-- Returns the senders that the viewer may see, and whether they may send.
 select s.tenant_id, s.id, s.channel, s.provider_key, s.display, s.is_default, s.held_until, s.hold_reason, s.hold_code,
     s.outage_since, outbound.usable(s) as usable, p.proof
 from outbound.sender s left join lateral outbound.proof_of(s.tenant_id, s.provider, s.provider_key) p on true
@@ -756,7 +756,7 @@ where (%(tenant_id)s::text is null or s.tenant_id = %(tenant_id)s) and s.deleted
 order by s.tenant_id, s.id limit 200;
 
 -- name: page_templates
--- The templates of whoever looks.
+-- Returns the templates that the viewer may see.
 select tenant_id, template_code, language, category, provider_status, is_active, held_until, subject,
     left(body, 200) as body
 from outbound.template where %(tenant_id)s::text is null or tenant_id = %(tenant_id)s
@@ -785,6 +785,6 @@ select count(*) from outbound.sender s
 where s.held_until > ostinato.now() and s.outage_since is null and s.deleted_at is null;
 
 -- name: count_in_doubt
--- Of how many messages nobody knows whether they were sent; it stops at a thousand.
+-- Counts the messages of which nobody knows whether they were sent; it stops at a thousand.
 select count(*) from (
     select from outbound.message m where m.status = 'FAILED' and m.error_code = %(code)s limit 1000) doubtful;

@@ -261,7 +261,7 @@ select v.submission_id, v.member_id, count(*) as votes from rounds.votes v
 where v.round_id = %(round_id)s group by 1, 2 order by 3 desc, 1, 2 limit 1000;
 
 -- name: page_groups
--- Groups of whoever looks, by name.
+-- Returns the groups that the viewer may see, by name.
 select g.tenant_id, g.id, g.name, g.is_active, s.drop_time, s.zone,
        (select count(*) from rounds.members m where m.tenant_id = g.tenant_id and m.group_id = g.id) as members
 from rounds.groups g left join rounds.group_settings s on s.tenant_id = g.tenant_id and s.group_id = g.id
@@ -278,6 +278,6 @@ where r.group_id = %(group_id)s and r.scheduled_for_local_date between %(first)s
 order by r.scheduled_for_local_date;
 
 -- name: count_rounds
--- Rounds that are scheduled or open, of whoever looks.
+-- Returns the rounds that are scheduled or open, of those that the viewer may see.
 select r.status, count(*) as rounds from rounds.daily_rounds r where r.status in ('scheduled', 'open')
 group by r.status order by r.status;

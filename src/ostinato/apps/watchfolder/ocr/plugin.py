@@ -67,7 +67,7 @@ class PageEngine(OcrEngine):
 
     @staticmethod
     def creator_tag(options: Any) -> str:  # noqa: ANN401, ARG004 - as OCRmyPDF has it
-        """Return what made the text."""
+        """Return the name and version that the PDF records as its creator."""
         return f"Ostinato {_run[0].engine.name} {_run[0].engine.version}"
 
     def __str__(self) -> str:
@@ -129,7 +129,7 @@ class PageEngine(OcrEngine):
         output_text: Path,
         options: Any,  # noqa: ANN401 - as OCRmyPDF has it
     ) -> None:
-        """Refuse, as it is not asked for: see `supports_generate_ocr`."""
+        """Raise: OCRmyPDF does not call it, because `supports_generate_ocr` is true."""
         raise NotImplementedError
 
     @staticmethod

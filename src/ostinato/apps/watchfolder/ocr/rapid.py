@@ -42,7 +42,7 @@ def is_installed() -> bool:
 
 
 def models() -> dict[str, str]:
-    """Return the models that it reads with, each by its hash: another one reads otherwise."""
+    """Return the hashes of the models, by name: a result depends on them."""
     from importlib.resources import files  # noqa: PLC0415 - asked once
 
     found = {}

@@ -53,7 +53,7 @@ def poll_job(url: str, job_key: str) -> dict[str, Any]:
 
 
 def leave(url: str) -> None:
-    """Tell a service that nobody watches a folder any more; one that is gone has left it already."""
+    """Release a folder at a service; one that does not run has released it already."""
     with contextlib.suppress(requests.RequestException):
         requests.delete(url, timeout=TIMEOUT, proxies=NO_PROXY)
 

@@ -131,7 +131,7 @@ class ForkServer:
         _say({"id": order["start"], "pid": pid})
 
     def _listen(self, pid: int) -> bool:
-        """Keep the end of what a process said; whether there may be more."""
+        """Keep the end of what a process said; return whether there may be more."""
         try:
             data = os.read(self._pipes[pid], READ)
         except BlockingIOError:
@@ -143,7 +143,7 @@ class ForkServer:
         return True
 
     def _last_words(self, pid: int) -> str:
-        """Return what a process said last; its pipe is closed, whoever else may hold it."""
+        """Return what a process said last, and close its pipe, which others may still hold."""
         for _ in range(MOST_READS):
             if pid not in self._pipes or not self._listen(pid):
                 break

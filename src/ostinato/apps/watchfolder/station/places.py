@@ -56,7 +56,7 @@ class Places:
         return list(self._locks)
 
     def claim(self, place: Path, *, patience: float) -> bool:
-        """Lock a folder, or raise `LeaseHeld`; whether it was not locked before.
+        """Lock a folder, or raise `LeaseHeld`; return whether it was not locked before.
 
         The lock is shared with the fork server, and with nobody else: a newcomer asks for all of it.
         """

@@ -26,7 +26,7 @@ class Refused(Exception):
 
 
 def of_system(error: OSError) -> Refused:
-    """Return what the system refused: a full disk, which may have room again, or something else."""
+    """Return the reason for an error of the system; a full disk has a code of its own."""
     if isinstance(error, IsADirectoryError):  # it stays there, however often it is tried
         place = Path(os.fsdecode(error.filename2 or error.filename or "?"))
         return Refused("UNSAFE", f"a folder lies where a file is to be: {place.name}")
@@ -35,7 +35,7 @@ def of_system(error: OSError) -> Refused:
 
 
 def reason_of(error: Exception) -> Refused:
-    """Return why a job fails on which the service itself stumbled: one job, and never the service."""
+    """Return the reason of a job for any exception: the job fails, and the service goes on."""
     match error:
         case Refused():
             return error

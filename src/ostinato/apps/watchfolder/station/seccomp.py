@@ -94,7 +94,7 @@ class _Program(ctypes.Structure):
 
 
 def close_doors() -> bool:
-    """Refuse those calls to this process and all that it starts; whether the kernel does.
+    """Refuse those calls to this process and all that it starts; return whether the kernel does.
 
     The process must have set `no_new_privs`, and have one thread.
     """

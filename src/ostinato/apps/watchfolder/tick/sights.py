@@ -147,7 +147,7 @@ def check_readable(path: Path) -> None:
 
 
 def last_problem(done: Document) -> Document | None:
-    """Return what was in the way of a tick last; files that cannot be taken are told by `blocked_sentence`."""
+    """Return the last problem of a tick; `blocked_sentence` has the files that cannot be taken."""
     return next((each for each in reversed(done["problems"]) if each["what"] != BUSY), None)
 
 

@@ -99,7 +99,7 @@ def _in_turn(tick: Tick, step: Step) -> list[tuple[str, Document]]:
 
 
 def _try_to_hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
-    """Submit one job, or end it when no attempt is left; whether the service has it."""
+    """Submit one job, or end it when no attempt is left; return whether the service has it."""
     most = step.service(tick.options).max_attempts
     if (meta.get(step.attempts) or 0) >= most and not meta.get("again"):
         cause = meta.get("cause") or {"code": "ATTEMPTS", "message": "no attempt is left"}
@@ -109,7 +109,7 @@ def _try_to_hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> b
 
 
 def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
-    """Submit one job; whether the service has it. Written down first, then counted, then sent."""
+    """Submit one job, and return whether the service has it. Its state is written first, so a crash loses nothing."""
     counted, sent = int(meta.get(step.attempts) or 0), int(meta.get(step.submits) or 0)
     anew = not meta.get("again")
     if anew:
@@ -277,7 +277,7 @@ def _error(tick: Tick, step: Step, job_key: str, meta: Document, cause: Document
 
 
 def finish_pending(tick: Tick) -> None:
-    """Hand out what has been read, and go on where something was in the way."""
+    """Finish the jobs whose results are there, those that could not be finished before included."""
     for job_key, meta in list(tick.in_flight.items()):
         if meta["stage"] == "FINALIZING" and meta.get("nextAttemptAt", 0.0) <= tick.now():
             meta["nextAttemptAt"] = tick.now() + FIRST_PAUSE

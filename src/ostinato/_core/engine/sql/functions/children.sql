@@ -17,7 +17,7 @@
 -- the rest, 5,000 at a time); closed (nothing is left to cancel).
 --
 -- Lock order: wait_gate, claim, job_group (ascending id), job_wait, step, scheduled. settle_groups skips groups that
--- somebody holds and waits for none; whoever waits for a group (join_jobs) holds nothing that it would want. A
+-- somebody holds and waits for none; a call that waits for a group (join_jobs) holds nothing that it would want. A
 -- join over several groups that does not get all of them leaves a tick, and the next poll looks again.
 -- What may go wrong: two finishers end the last two children at once, and neither sees the other (the next poll folds
 -- both); a redrive brings a dead child back before the join has ended (counted back); after it (the join stands).

@@ -77,9 +77,21 @@ create function ostinato_internal.last_id() returns bigint language sql immutabl
 -- The rows that a list without pages has at the most.
 create function ostinato_internal.most_rows() returns integer language sql immutable parallel safe as $$ select 1000 $$;
 
+-- The missed slots that a schedule counts, and the most that it may fire.
+create function ostinato_internal.most_catch_up() returns integer language sql immutable parallel safe as $$
+    select 1000 $$;
+
+-- The slots of a schedule that one call looks at.
+create function ostinato_internal.most_slots() returns integer language sql immutable parallel safe as $$
+    select 10000 $$;
+
 -- The characters of a text that people write or read: a reason, a description, a target, an answer.
 create function ostinato_internal.longest_text() returns integer language sql immutable parallel safe as $$
     select 1000 $$;
+
+-- The characters of the id of a message that is received.
+create function ostinato_internal.longest_message_id() returns integer language sql immutable parallel safe as $$
+    select 256 $$;
 
 -- The characters of an error that is kept beside a row.
 create function ostinato_internal.longest_error() returns integer language sql immutable parallel safe as $$

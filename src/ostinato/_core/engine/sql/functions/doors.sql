@@ -82,7 +82,7 @@ create function ostinato.acting_tenant() returns text language sql stable as $$
         'ostinato_data.claim', 'select') then ostinato_internal.own_tenant() end
 $$;
 
--- Refuses what a tenant adds for another tenant, and what nobody in particular adds: as its policies would.
+-- Refuses rows that a tenant adds for another tenant, and those of a session without a tenant, as policies would.
 create function ostinato_internal.check_own_rows(tenant_ids text[]) returns void language plpgsql stable as $$
 declare
     v_own   constant text := ostinato_internal.own_tenant();

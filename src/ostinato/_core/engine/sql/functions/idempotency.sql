@@ -103,8 +103,8 @@ create function ostinato.key_lock(tenant_id text, scope text, key text) returns 
     select hashtextextended(concat_ws(e'\x1f', 'ostinato.idempotency', $1, $2, $3), 0)
 $$;
 
--- Refuses what no key can be made of, and isolation levels in which a wait for the first one would end in not seeing
--- it.
+-- Refuses values that make no key, and isolation levels in which a request that has waited for the first one would not
+-- see its answer.
 create function ostinato_internal.check_idempotent(
     tenant_id text, scope text, key text, fingerprint text, fields json, declaration text,
     lease_seconds double precision, ttl_seconds double precision

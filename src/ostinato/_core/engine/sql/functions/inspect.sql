@@ -346,7 +346,7 @@ begin
 end
 $$;
 
--- Says that there is no such job.
+-- Raises the error of a job that is not there.
 create function ostinato_internal.refuse_unknown(job_id bigint) returns void language plpgsql as $$
 begin
     raise exception using errcode = 'OS404', message = format('there is no job %s', job_id),

@@ -352,7 +352,7 @@ begin
         select l.* into v_lease from lease l where (l.tenant_id, l.name) = (v_asked.tenant_id, v_asked.name);
         job_id := v_lease.job_id;
         exit when found and ostinato_internal.lease_state(v_lease) <> 'over';
-        -- Its job has ended, and a last write is being made under its guard: nobody is to join that job any more.
+        -- Its job has ended while its last write still holds the guard: wait for that, and join nobody.
         perform from lease l where (l.tenant_id, l.name) = (v_asked.tenant_id, v_asked.name) for update;
     end loop;
     if job_id is null then

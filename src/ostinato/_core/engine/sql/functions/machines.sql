@@ -332,14 +332,14 @@ begin
 end
 $$;
 
--- Returns what may happen in a state: each event with the state that it leads to.
+-- Returns the events that are allowed in a state, each with the state that it leads to.
 create function ostinato.allowed_events(machine text, state text) returns json language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select coalesce(json_object_agg(t.event, t.to_state order by t.event), '{}') from machine_transition t
     where t.machine = $1 and t.from_state = $2
 $$;
 
--- Returns the same in words.
+-- Returns the events that are allowed in a state as a sentence, for hints.
 create function ostinato_internal.allowed_words(machine text, state text) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select case count(*) when 0 then format('Nothing leads out of %s.', coalesce($2, 'null'))
@@ -348,7 +348,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from machine_transition t where t.machine = $1 and t.from_state = $2
 $$;
 
--- Lets an event happen to one row and returns its new state; raises OS424 when the machine does not list it in the
+-- Applies an event to one row and returns its new state; raises OS424 when the machine does not list it in the
 -- row's state, OS404 when there is no such row. `changes` are columns to be set together with the state. With `job_id`
 -- and `attempt`, or `lease` and `token`, a worker that has lost its job or lease is refused (OS410). `tenant_id` is for
 -- tables in which several tenants may have rows of the same id.

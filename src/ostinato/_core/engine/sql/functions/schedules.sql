@@ -118,7 +118,8 @@ begin
     end if;
     with due as (
         select d.slot_local, d.slot_at, d.next_at >= v_timely as timely
-        from ostinato_internal.due_slots(s, first_local, first_at, now, 1000) d  -- the newest, which are counted
+        from ostinato_internal.due_slots(
+            s, first_local, first_at, now, ostinato_internal.most_catch_up()) d  -- the newest, which are counted
     ), ranked as (
         select d.*, row_number() over (partition by d.timely order by d.slot_at desc) as place,
                bool_or(d.timely) over () as any_timely from due d
@@ -430,7 +431,7 @@ begin
             ostinato_internal.check_name('key', coalesce(s.key, '-')),
             ostinato_internal.check_name('owner', coalesce(s.owner, '-')),
             ostinato_internal.check_args(s.kind, s.args::text);
-    if s.catch_up not in ('all', 'last', 'none') or s.catch_up_most not between 1 and 1000
+    if s.catch_up not in ('all', 'last', 'none') or s.catch_up_most not between 1 and ostinato_internal.most_catch_up()
        or not (s.catch_up_seconds is null or s.catch_up_seconds between 0.001 and 1e9)
        or not s.grace_seconds between 0.001 and 1e9 or not s.jitter_seconds between 0 and 86400 then
         raise exception using errcode = 'OS400', message = format(
@@ -623,7 +624,7 @@ begin
     perform ostinato_internal.page_size(most);
     select s.* into v_rule from schedule s where s.id = v_id;
     v_at := greatest(since, v_rule.timed_at, ostinato.now() - interval '366 days');
-    for i in 1..10000 loop
+    for i in 1..ostinato_internal.most_slots() loop
         v_slot := ostinato_internal.next_due(v_rule, v_at);
         exit when v_slot.slot_at is null or v_slot.slot_at > v_until or cardinality(v_ats) >= most;
         v_at := v_slot.slot_at;
@@ -735,7 +736,7 @@ declare
     v_slot record;
     v_at   timestamptz := coalesce(after, ostinato.now());
 begin
-    for i in 1..least(n, 10000) loop
+    for i in 1..least(n, ostinato_internal.most_slots()) loop
         v_slot := ostinato_internal.next_slot(rule, v_at);
         exit when v_slot.at is null;
         v_at := v_slot.at;
@@ -775,7 +776,7 @@ begin
     if v_rule.id is null then
         return;
     end if;
-    for i in 1..least(n, 10000) loop
+    for i in 1..least(n, ostinato_internal.most_slots()) loop
         v_slot := ostinato_internal.next_due(v_rule, v_at);
         exit when v_slot.slot_at is null;
         v_at := v_slot.slot_at;

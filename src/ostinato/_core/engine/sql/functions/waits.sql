@@ -114,7 +114,7 @@ set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_merg
 #variable_conflict use_column
 begin
     perform ostinato_internal.hold_steps();
-    -- Waits for registrations under way, and lets none begin: what we do not see now will see our events.
+    -- Waits for registrations that are under way, and lets none begin: a later one sees our events.
     lock table ostinato_data.wait_gate in share row exclusive mode;
     if not exists (select from job_wait) then
         return;

@@ -820,7 +820,7 @@ create function ostinato.accept_webhook(
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_name('source', source);
-    if message_id is null or length(message_id) not between 1 and 256 then
+    if message_id is null or length(message_id) not between 1 and ostinato_internal.longest_message_id() then
         raise exception using errcode = 'OS400', message = 'the id of a message must be 1 to 256 characters',
             detail = json_build_object('length', length(message_id)), hint = 'Refuse the message.';
     end if;

@@ -54,7 +54,7 @@ declare
     v_company company;
     v_fresh   boolean;
 begin
-    -- Not `for update`: whoever adds a request holds its company by the foreign key, and must not wait for this.
+    -- Not `for update`: a session that adds a request holds its company by the foreign key, and must not wait.
     select c.* into v_company from company c where c.siren = v_siren for no key update;
     v_fresh := v_company.updated_at > v_now - make_interval(days => look_at.freshness_days);
     siren := v_siren;
@@ -116,7 +116,7 @@ begin
                                   json_build_object('siren', v_siren, 'request_id', request_id, 'trigger', trigger),
                                   queue => 'enrichment',
                                   priority => case when trigger = 'CATCH_UP' then 100 else 0 end);
-    -- Whoever waited for a job that died waits for this one now, and is told when it ends.
+    -- Requests that waited for a job that died wait for this one now.
     update request r set job_id = v_job where r.job_id = v_company.job_id;
     update attachment a set job_id = v_job where a.job_id = v_company.job_id;
     insert into attachment as a (job_id, tenant_id, ticket)

@@ -3,7 +3,7 @@
 -- because a company and who waited for it are those of all tenants.
 
 -- Adds a job for each company that matches every filter (null = any), at most `most`, those whose time came first.
--- Whoever waited for the run that ended waits for the new one, and is told what it says.
+-- Requests that waited for the run that ended wait for the new one.
 create function enrichment.rerun_companies(
     statuses text[], errors text[], tenant text, due boolean, trigger text, most integer,
     out companies integer, out more boolean

@@ -130,8 +130,8 @@ exception when sqlstate 'OS410' then
 end
 $$;
 
--- Keeps everybody away from a source for some seconds that runs wait for: it said so, and whoever goes on calling is
--- banned.
+-- Keeps everybody away from a source for some seconds that runs wait for: it said so, and bans callers
+-- that go on.
 create function enrichment.hold_back(source text, seconds double precision) returns void language plpgsql
 set search_path = enrichment, pg_catalog, pg_temp as $$
 begin

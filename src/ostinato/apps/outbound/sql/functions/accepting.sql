@@ -4,7 +4,7 @@
 -- templates. It says by their versions what it has `seen`: if something else is there by now, nothing is written, and
 -- `facts` says what is. With `seen` null it has asked just now. A message is one of these:
 --
---   known     its key was used before: the row says by what; whoever asks compares the fingerprints
+--   known     its key was used before: the row says by what; the caller compares the fingerprints
 --   unread    not accepted, whatever else: its recipient or its template was refused by the API (`planned` is false)
 --   refused   policy refuses it; the audit says so
 --   late, no_sender, unproven, closed   it cannot be sent so: nothing is written of it

@@ -26,8 +26,8 @@ language sql stable set search_path = outbound, pg_catalog, pg_temp as $$
                       nullif(split_part(lower((s).provider_key collate "C"), '@', 2), '')))
 $$;
 
--- Notes whose something is, unless another organisation has proven it before; a grant is not made less by it. Returns
--- whether it is so now. For the API, which has asked the provider or the domain.
+-- Records the owner of a number, a name or a domain, unless another organisation has proven it before; a grant stays a
+-- grant. Returns whether it was recorded. For the API, which has asked the provider or the domain.
 create function outbound.claim_ownership(
     tenant_id text, provider text, key text, proof text, account boolean, by_whom text
 ) returns boolean language plpgsql security definer
@@ -104,7 +104,7 @@ begin
 end
 $$;
 
--- Lists what is whose, of one organisation or of all (null).
+-- Lists the numbers, names and domains with their owners, of one organisation or of all (null).
 create function outbound.owners(of_tenant text) returns setof outbound.ownership
 language sql stable security definer set search_path = outbound, pg_catalog, pg_temp as $$
     select o.* from ownership o where o.left_at is null and ($1 is null or o.tenant_id = $1)

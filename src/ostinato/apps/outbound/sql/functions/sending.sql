@@ -1,5 +1,5 @@
 -- What a worker writes of messages: that attempts begin, that the provider has them, that they arrived. Each is one
--- call for as many as there are, in a transaction that the caller fences; whoever calls has locked the messages, except
+-- call for as many as there are, in a transaction that the caller fences; the caller has locked the messages, except
 -- where it is said.
 
 

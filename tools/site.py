@@ -16,8 +16,8 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-from ostinato._faces.cli.dev.machines import machines
 from ostinato._faces.console.draw_machine import draw_machine
+from tools.machines import machines
 
 LINK = re.compile(r"(?P<before>\]\()(?P<path>(?![a-z]+:|#|/)[^)#\s]+)(?P<rest>#[^)\s]*)?(?=\))")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ostinato._core.base.machine import Invariant, Machine, Transition, filled
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._core.runtime.named import named
-from ostinato._faces.cli.dev.generated import table
+from tools.generated import table
 
 EXAMPLE = Machine(
     "invoice",

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._faces.api import docs_http, server
-from ostinato._faces.cli.dev.generated import one_line, table
+from tools.generated import one_line, table
 
 ABOUT = (
     "# HTTP\n\n"

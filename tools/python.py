@@ -5,8 +5,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from ostinato._faces.cli.dev import surface
-from ostinato._faces.cli.dev.surface import MODULES, Entry, Function, decorators
+from tools import surface
+from tools.surface import MODULES, Entry, Function, decorators
 
 WIDTH = 100
 LONGEST_VALUE = 120

@@ -1,7 +1,7 @@
 """Writes the files of deploy/ from declarations: rules for Prometheus, dashboards.
 
-python -m ostinato._faces.cli.dev.deploy            write them
-python -m ostinato._faces.cli.dev.deploy --check    only say which ones are out of date
+python -m tools.deploy            write them
+python -m tools.deploy --check    only say which ones are out of date
 """
 
 from pathlib import Path
@@ -10,8 +10,8 @@ from ostinato._core.base.alertrules import rules
 from ostinato._core.base.dashboard import dashboard
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._core.runtime.observe.figures import figures_of
-from ostinato._faces.cli.dev import generated
 from ostinato._faces.cli.operate.alerts import board, declared
+from tools import generated
 
 FOLDER = Path("deploy")
 

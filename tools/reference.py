@@ -1,7 +1,7 @@
 """Writes the pages of docs/reference from what the code declares.
 
-    python -m ostinato._faces.cli.dev.reference            write them
-    python -m ostinato._faces.cli.dev.reference --check    only say which ones are out of date
+    python -m tools.reference            write them
+    python -m tools.reference --check    only say which ones are out of date
 
 Nothing is described here: a page changes when the declaration it comes from changes.
 """
@@ -18,8 +18,9 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from ostinato._core.base import errortree, metrics, settings
 from ostinato._core.runtime.installed import installed_apps, section_of
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import generated, http, machines, python
-from ostinato._faces.cli.dev.generated import one_line, table
+from ostinato._faces.cli.main import app as commands
+from tools import generated, http, machines, python
+from tools.generated import one_line, table
 
 FOLDER = Path("docs/reference")
 
@@ -40,7 +41,7 @@ def pages() -> dict[str, str]:
         "cli.md": _cli_page(),
         "python.md": python.page(),
     }
-    return {name: f"{_NOTE}{text}" for name, text in written.items() if text}
+    return {name: f"{_NOTE}{text}" for name, text in written.items()}
 
 
 def _errors_page() -> str:
@@ -182,14 +183,8 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-def _cli_page() -> str | None:
-    try:
-        from ostinato._faces.cli.main import app
-    except ModuleNotFoundError as missing:
-        if missing.name != "ostinato._faces.cli.main":
-            raise
-        return None
-    sections = _commands(typer.main.get_command(app), "ostinato")
+def _cli_page() -> str:
+    sections = _commands(typer.main.get_command(commands), "ostinato")
     return "# Commands\n\n" + "\n".join(sections)
 
 

@@ -1,1 +1,0 @@
-"""Generates the reference pages and the files in deploy/."""

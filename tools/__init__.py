@@ -1,0 +1,1 @@
+"""Writes what the repository keeps beside the package: reference pages, deploy/, the site, the bill of materials."""
