@@ -239,7 +239,7 @@ def test_redrive_a_signature_by_canary(olga: Looker, place: Place, request: pyte
     for job in jobs:
         place.until(job, "done")
     olga.again()
-    expect(olga.page.locator(".figure", has_text="Done")).to_contain_text("13")
+    expect(olga.page.locator(".figure", has_text="Sent to run again")).to_contain_text("13")
 
 
 def test_a_canary_of_what_is_not_fixed_stops_by_itself(olga: Looker, place: Place) -> None:
@@ -249,7 +249,7 @@ def test_a_canary_of_what_is_not_fixed_stops_by_itself(olga: Looker, place: Plac
 
     follow(olga, "halted")
     expect(olga.page.locator(".why")).to_contain_text("no such customer")
-    expect(olga.page.locator(".figure", has_text="Done")).to_contain_text("1")
+    expect(olga.page.locator(".figure", has_text="Sent to run again")).to_contain_text("1")
 
 
 def test_bulk_cancel_by_filter_with_preview(olga: Looker, place: Place) -> None:
