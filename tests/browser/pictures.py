@@ -153,15 +153,19 @@ def take_forms(looker: Looker) -> None:
 
 
 def keep_first(looker: Looker, name: str, listed: str, start: str, then: str = "") -> None:
-    """Write a picture of the first page that a list leads to."""
+    """Write a picture of the first page that a list leads to, or of one below it."""
     looker.go(listed)
-    for path in looker.paths(start)[:1]:
-        keep(looker, name, path + then)
+    path = looker.paths(start)[0]
+    if then:
+        looker.go(path)
+        path = next(iter(looker.paths(path + then)), path + then)
+    keep(looker, name, path)
 
 
 def keep(looker: Looker, name: str, path: str) -> None:
-    """Write one picture."""
-    looker.go(path)
+    """Write one picture, of a page and not of an error."""
+    if not looker.go(path).ok:
+        raise RuntimeError(f"{path}: {looker.page.inner_text('main')}")
     shoot(looker, name)
 
 

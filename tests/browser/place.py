@@ -156,6 +156,10 @@ class Looker:
         """Open an address."""
         return self._last(self.page.goto(url))
 
+    def again(self) -> Response:
+        """Load the page again."""
+        return self._last(self.page.reload())
+
     def send(self, path: str, **form: str) -> int:
         """Send a form that no page here shows; the status that answers it."""
         answers: list[int] = []
@@ -262,7 +266,7 @@ def furnish(place: Place) -> None:
     place.until(place.add("tour.slow", seconds=3600), "running")
     place.add("tour.greet", run_at="2126-01-01T08:00:00Z", name="Grace")
     place.add("billing.nobody_runs_it")
-    place.until(place.add("tour.book", pages=4), "done")
+    place.until(place.add("tour.book", pages=24), "done")  # more than its page shows: a link leads to all
     schedule = "select ostinato.upsert_schedule(%s, 'tour.greet', cron => %s, zone => %s, tenant_id => %s)"
     place.value(schedule, "digest", "30 2 * * *", "Europe/Paris", TENANT)
     event = "select ostinato.emit_event('order.paid', '{}', 'order-7', 1, %s, 'order 7/a', now(), 'shop')"

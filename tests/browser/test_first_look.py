@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from ostinato._core.db.embedded import Server
-from tests.browser.place import TENANT, Looker, Place, looking, needs_chromium
+from tests.browser.place import NARROW, TENANT, Looker, Place, looking, needs_chromium
 from tests.conftest import copy_of_engine
 from tests.faces.processes import at_terminal
 
 pytestmark = [needs_chromium, pytest.mark.slow, pytest.mark.timeout(1800)]
 
-MANY = 200
-"""Jobs that are added at once: many more than all that was done before."""
+MANY = 5
+"""So many times what was done before is added at once: in whichever minutes it runs, one has more than all before."""
 
 
 @pytest.fixture
@@ -81,9 +81,8 @@ def test_what_is_done_and_fails_is_seen_moving_before_the_minute_is_over(place: 
     lea.go("/")
     lea.page.evaluate("document.body.dataset.same = 'page'")
     before = int(place.value("select count(*) from ostinato_data.outcome"))
-    assert before < MANY / 4  # in whichever minute they are done, one of them has more of them than that
-    place.add_many("tour.greet", MANY, name="Ada")
-    place.add_many("tour.poison", MANY, reason="no such customer")
+    place.add_many("tour.greet", MANY * before, name="Ada")
+    place.add_many("tour.poison", MANY * before, reason="no such customer")
 
     for whole, running in (("done", "done-now"), ("failing", "failing-now")):
         lea.page.wait_for_function(
@@ -92,3 +91,91 @@ def test_what_is_done_and_fails_is_seen_moving_before_the_minute_is_over(place: 
             arg=[[whole, running], before],
         )
     assert lea.page.evaluate("document.body.dataset.same") == "page"  # it moved by itself: nobody loaded it again
+
+
+@pytest.fixture
+def workers(lea: Looker) -> Locator:
+    """The table of workers, whose ages change with every beat."""
+    lea.page.set_viewport_size({"width": NARROW, "height": 860})
+    lea.go("/workers")
+    return lea.page.locator("#workers")
+
+
+def loaded_again(part: Locator) -> None:
+    """Wait until what stands in a part that is live was replaced."""
+    part.evaluate("part => { part.firstElementChild.dataset.old = 'yes' }")
+    expect(part.locator("> [data-old]")).to_have_count(0)
+
+
+def test_what_is_open_stays_open_and_in_its_place_while_it_is_loaded_again(workers: Locator, lea: Looker) -> None:
+    kinds = workers.locator("details").first
+    kinds.locator("summary").click()
+    lea.page.get_by_role("heading", level=1).click()
+    table = workers.locator(".scroll")
+    table.evaluate("table => { table.scrollLeft = 70 }")
+
+    loaded_again(workers)
+
+    expect(kinds).to_have_attribute("open", "")
+    assert table.evaluate("table => table.scrollLeft") == 70
+    kinds.locator("summary").click()
+    loaded_again(workers)
+    expect(kinds).not_to_have_attribute("open", "")
+
+
+def test_a_link_that_the_keyboard_is_on_stays_the_one_while_it_is_loaded_again(workers: Locator) -> None:
+    link = workers.locator("a.target").first
+    link.focus()
+
+    loaded_again(workers)
+
+    expect(link).to_be_focused()
+
+
+def test_nothing_is_replaced_under_a_finger_or_a_reason_that_somebody_types(workers: Locator, lea: Looker) -> None:
+    page, asks = lea.page, workers.locator("details.because").first
+
+    def again() -> None:
+        """Wait until the page was loaded again, and what came was looked at: the one that follows says so."""
+        for _ in range(2):
+            with page.expect_response(lambda answer: answer.url.endswith("/console/workers")):
+                pass
+
+    workers.evaluate("part => { part.firstElementChild.dataset.old = 'yes' }")
+    workers.locator("a.target").first.hover()
+    page.mouse.down()
+    again()
+    expect(workers.locator("> [data-old]")).to_have_count(1)
+    page.mouse.move(1, 1)
+    page.mouse.up()
+    expect(workers.locator("> [data-old]")).to_have_count(0)
+
+    asks.locator("summary").click()
+    asks.locator("input[name=reason]").fill("it is too hot")
+    page.get_by_role("heading", level=1).click()
+    again()
+    expect(asks.locator("input[name=reason]")).to_have_value("it is too hot")
+
+
+def test_a_page_whose_server_is_away_says_of_when_it_is(workers: Locator, lea: Looker) -> None:
+    stale = lea.page.get_by_role("alert")
+    lea.page.route("**/console/workers", lambda route: route.abort())
+
+    expect(stale).to_contain_text(re.compile(r"Le serveur ne répond pas.*\d\d:\d\d:\d\d"))
+    expect(workers).to_be_visible()
+    lea.page.unroute("**/console/workers")
+
+    expect(stale).to_be_hidden()
+
+
+def test_now_that_was_refused_its_stream_says_so_and_listens_again(lea: Looker) -> None:
+    state = lea.page.locator("#live-state")
+    lea.page.route("**/console/live", lambda route: route.fulfill(status=503))
+    lea.go("/")
+
+    expect(state).to_have_text("pas de connexion au serveur")
+    expect(state).to_have_class("pill bad")
+    lea.page.unroute("**/console/live")
+
+    expect(state).to_have_text("en direct")
+    expect(lea.page.locator("#live-at")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d$"))

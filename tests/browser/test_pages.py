@@ -96,6 +96,10 @@ def pages(browser: Browser, place: Place, key: str) -> list[str]:
             looker.go(path)
             found += [each for start in DETAILS for each in looker.paths(start)[:SOME]]
         found.append("/inbox")
+        looker.go("/jobs?kind=tour.book")
+        book = looker.paths("/jobs/")[0]
+        looker.go(book)
+        found.append(looker.paths(f"{book}/children")[0])
         menu = looker.page.eval_on_selector_all("nav a[href]", "all => all.map(a => a.getAttribute('href'))")
         found += [link.removeprefix("/console") for link in menu]
         found += pages_of_apps(looker, [path for path in found if path.startswith("/apps/")])

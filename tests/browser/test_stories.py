@@ -60,9 +60,10 @@ def test_a_job_is_found_by_the_search_box_and_the_key_that_leads_there(lea: Look
     lea.go("/queues")
     lea.page.keyboard.press("/")
     lea.page.keyboard.type(str(job))
-    lea.page.keyboard.press("Enter")
+    with lea.leaving():
+        lea.page.keyboard.press("Enter")
 
-    lea.page.wait_for_url(f"**/console/jobs/{job}")
+    expect(lea.page).to_have_url(re.compile(rf"/console/jobs/{job}$"))
 
 
 def test_a_reader_cannot_act_and_sees_no_arguments(browser: Browser, place: Place, keys: dict[str, str]) -> None:
@@ -222,8 +223,8 @@ def bury(place: Place, count: int, signature: str) -> list[int]:
 
 def follow(looker: Looker, state: str) -> None:
     """Look at the page of a bulk action until it stands there, once the click has led to that page."""
-    looker.page.wait_for_url(re.compile(r"/bulk/\d+$"))
-    until(lambda: looker.page.reload() is not None and state in looker.page.inner_text("h1"))
+    expect(looker.page).to_have_url(re.compile(r"/bulk/\d+$"))
+    until(lambda: looker.again().ok and state in looker.page.inner_text("h1"))
 
 
 def test_redrive_a_signature_by_canary(olga: Looker, place: Place, request: pytest.FixtureRequest) -> None:
@@ -237,8 +238,8 @@ def test_redrive_a_signature_by_canary(olga: Looker, place: Place, request: pyte
     follow(olga, "done")  # which says that the last stage was added, not that it has run
     for job in jobs:
         place.until(job, "done")
-    olga.page.reload()
-    expect(olga.page.locator(".figure", has_text="Done")).to_contain_text("13")
+    olga.again()
+    expect(olga.page.locator(".figure", has_text="Sent to run again")).to_contain_text("13")
 
 
 def test_a_canary_of_what_is_not_fixed_stops_by_itself(olga: Looker, place: Place) -> None:
@@ -248,7 +249,7 @@ def test_a_canary_of_what_is_not_fixed_stops_by_itself(olga: Looker, place: Plac
 
     follow(olga, "halted")
     expect(olga.page.locator(".why")).to_contain_text("no such customer")
-    expect(olga.page.locator(".figure", has_text="Done")).to_contain_text("1")
+    expect(olga.page.locator(".figure", has_text="Sent to run again")).to_contain_text("1")
 
 
 def test_bulk_cancel_by_filter_with_preview(olga: Looker, place: Place) -> None:
@@ -279,7 +280,7 @@ def test_a_job_is_added_by_the_form_of_its_kind_and_found_by_its_arguments(olga:
     page.fill("input[name='arg.name']", word)
     page.fill("main input[name=tenant]", TENANT)
     olga.press(page.get_by_role("button", name="Add the job"))
-    page.wait_for_url(re.compile(r"/jobs/\d+$"))
+    expect(page).to_have_url(re.compile(r"/jobs/\d+$"))
     job = int(page.url.rpartition("/")[2])
 
     olga.go("/jobs")

@@ -35,7 +35,7 @@ class Visitor:
         """The text of a page that is there."""
         answer = await self.get(path, **options)
         assert answer.status_code == 200, (path, answer.status_code, answer.text[:2000])
-        return unescape(re.sub(r"<[^>]+>", " ", answer.text))
+        return unescape(re.sub(r"<[^>]+>", " ", answer.text.replace("<wbr>", "")))
 
     async def token(self) -> str:
         """The token of the forms of this session."""

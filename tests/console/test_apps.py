@@ -37,6 +37,8 @@ async def test_one_of_everything_is_drawn_and_nothing_of_it_is_markup(console: C
     assert "<script>alert" not in paper
     assert "&lt;script&gt;" in paper
     assert 'src="/console/apps/desk/file/sheet?id=7%2Fa%20%3Cb%3E"' in paper
+    assert "<title>7/a &lt;b&gt; · Paper · Ostinato</title>" in paper  # several of them may be open in tabs
+    assert re.search(r"<h1>7/a &lt;b&gt; <small>Paper</small></h1>", paper)
 
 
 async def test_an_application_counts_the_rows_of_a_machine_that_no_table_obeys(console: Console) -> None:

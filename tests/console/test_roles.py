@@ -4,9 +4,10 @@ import base64
 
 import pytest
 
+from ostinato._core.base.errors import DatabaseUnavailable
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.embedded import Urls
-from ostinato._core.engine import queues, subscriptions
+from ostinato._core.engine import queues, schedules, subscriptions
 from ostinato._core.engine.inspect import list_queues, show_job
 from ostinato._core.runtime.testing import KEY
 from ostinato._faces.console.view import FLASH
@@ -209,6 +210,26 @@ async def test_a_note_that_no_page_of_ours_left_in_a_browser_breaks_none(console
     stranger.http.cookies.set(FLASH, base64.urlsafe_b64encode(text.encode()).decode())
 
     assert (await stranger.get("/sign-in")).status_code == 200
+
+
+async def test_what_was_done_is_said_by_the_next_page_that_can_be_shown(
+    console: Console, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that a busy database did not answer is loaded again, and must not have taken the note with it."""
+
+    async def busy(*_: object, **__: object) -> list[object]:
+        raise DatabaseUnavailable("the database is busy")
+
+    job = await enqueue(api, "acme")
+    operator = await console.visitor("acme", "ops")
+    await operator.send(f"/jobs/{job}/cancel")
+    with monkeypatch.context() as patched:
+        patched.setattr(schedules, "list_", busy)
+        refused = await operator.get("/schedules")
+
+    assert (refused.status_code, "The job is cancelled." in refused.text) == (503, False)
+    assert "The job is cancelled." in await operator.text("/schedules")
+    assert "The job is cancelled." not in await operator.text("/schedules")
 
 
 async def test_ten_kilobytes_in_the_search_box_are_refused_kindly(console: Console) -> None:

@@ -12,9 +12,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page
 
-from tests.browser.place import chromium
+from tests.browser.place import PATIENCE_MS, chromium
 from tests.house.source import ROOT
+from tests.waiting import until
 
 LOADS = {
     "script": "src",
@@ -127,6 +129,13 @@ def address(site: Path) -> Iterator[str]:
         thread.join()
 
 
+def opened(browser: Browser) -> Page:
+    """A page as wide as a laptop, which waits as long as a busy machine takes."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(PATIENCE_MS)
+    return page
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
@@ -135,12 +144,20 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def test_a_browser_asks_no_other_host(address: str) -> None:
     asked: list[str] = []
     with chromium() as browser:
-        page = browser.new_page()
+        page = opened(browser)
         page.on("request", lambda request: asked.append(request.url))
         for part in ("index", *PARTS):
             page.goto(f"{address}/{part}.html", wait_until="networkidle")
-        page.keyboard.press("/")
-        page.keyboard.type("outbox")
+        search = page.locator("input.md-search__input")
+
+        def opens() -> bool:
+            """Press the key until the script of the page takes it."""
+            page.keyboard.press("/")
+            return bool(search.evaluate("box => box === document.activeElement"))
+
+        until(opens)
+        search.fill("")
+        search.press_sequentially("outbox")
         page.wait_for_selector(".md-search-result__item")
 
     assert len(asked) > 10
@@ -150,10 +167,10 @@ def test_a_browser_asks_no_other_host(address: str) -> None:
 @pytest.mark.slow
 def test_the_comparison_shows_every_peer_at_the_width_of_a_laptop(address: str) -> None:
     with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page = opened(browser)
         page.goto(f"{address}/concepts/comparison.html")
+        table = page.locator(".md-typeset__scrollwrap").first.bounding_box()  # a script makes it: what is below moves
         hatchet = page.get_by_role("columnheader", name="Hatchet").bounding_box()
-        table = page.locator(".md-typeset__scrollwrap").first.bounding_box()
 
     assert hatchet is not None
     assert table is not None

@@ -98,7 +98,7 @@ async def paper(_conn: Connection, look: Look) -> Sequence[Block]:
     """Show one paper."""
     number = look.text("id")
     return [
-        Facts("Paper", {"paper": number, "pages": look.number("pages", 1), "state": State("new", "info")}),
+        Facts("Paper", {"paper": number, "pages": look.number("pages", 1), "state": State("new", "info")}, number),
         Pictures("Pages", [Picture("sheet", {"id": number}, "First page"), Picture("sheet", {"id": number}, "Again")]),
         Prose("Text", "<script>alert(1)</script>"),
         Download("As a PDF", "pdf", {"id": number}),

@@ -15,6 +15,8 @@ from markupsafe import Markup, escape
 WIDTH, HEIGHT = 760, 170
 LEFT, RIGHT, TOP, BOTTOM = 44, 6, 14, 24
 GRID_LINES = 3
+COLUMN = 4
+"""The width of the column of a step that is not over."""
 TICKS = 4
 """Equal parts of the axis of a time line."""
 LABEL_WIDTH, LABEL_LETTERS = 180, 28
@@ -33,7 +35,7 @@ class Line:
     """The class of its colour: a, b, c."""
     filled: bool = False
     running: bool = False
-    """Whether its last step is not over: the stretch to it is drawn apart, and is known by its look."""
+    """Whether its last step is not over: that is a column of its own, which is known by its look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,18 +159,18 @@ def _line(line: Line, top: float) -> list[Markup]:
     made = [Markup('<path class="line {}" d="{}"/>').format(line.look, points)]
     if line.running:
         last = Markup('<path class="line {0} running" id="running-{0}" d="{1}"/>')
-        made.append(last.format(line.look, last_stretch(line, top)))
+        made.append(last.format(line.look, last_column(line, top)))
     if line.filled and None not in line.values:
         area = f"{points}V{down[0]:.1f}H{across[0]:.1f}Z"
         made.insert(0, Markup('<path class="area {}" d="{}"/>').format(line.look, area))
     return made
 
 
-def last_stretch(line: Line, top: float) -> str:
-    """Return the path to the last step of a line, whose scale ends at `top`."""
-    begin: list[float | None] = [None] * (len(line.values) - 2)
-    across, down = (float(LEFT), float(WIDTH - RIGHT)), (float(HEIGHT - BOTTOM), float(TOP))
-    return _points([*begin, *line.values[-2:]], top, across, down, len(line.values))
+def last_column(line: Line, top: float) -> str:
+    """Return the path of the step of a line that is not over, as a column: a line down to it would look like a fall."""
+    x = WIDTH - RIGHT - COLUMN * ("cba".index(line.look) + 0.5)
+    foot = float(HEIGHT - BOTTOM)
+    return f"M{x:.1f} {foot:.1f}V{foot - (foot - TOP) * min(1.0, (line.values[-1] or 0.0) / top):.1f}"
 
 
 def _points(

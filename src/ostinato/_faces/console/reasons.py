@@ -268,14 +268,7 @@ def _suspect(say: Saying, of: Values) -> Said:
 
 
 def _turn(say: Saying, of: Values) -> Said:
-    told = say.ngettext(
-        "It is ready, with %(count)s job of tenant %(tenant)s ahead of it at priority %(priority)s.",
-        "It is ready, with %(count)s jobs of tenant %(tenant)s ahead of it at priority %(priority)s.",
-        of["ahead"],
-        count=say.count(of["ahead"]),
-        tenant=say.job.tenant_id,
-        priority=say.job.priority,
-    )
+    told = _ahead(say, of["ahead"])
     if urgent := of.get("more_urgent"):
         more = say.ngettext(
             "%(count)s job of queue %(queue)s is more urgent.",
@@ -289,6 +282,21 @@ def _turn(say: Saying, of: Values) -> Said:
         free = say.gettext("Nothing is in its way: it runs when a worker has room.")
         return Said(f"{told} {free}", "")
     return Said(told, "")
+
+
+def _ahead(say: Saying, ahead: int) -> str:
+    values = {"tenant": say.job.tenant_id, "priority": say.job.priority}
+    if not ahead:
+        return say.gettext(
+            "It is ready, and no job of tenant %(tenant)s is ahead of it at priority %(priority)s.", **values
+        )
+    return say.ngettext(
+        "It is ready, with %(count)s job of tenant %(tenant)s ahead of it at priority %(priority)s.",
+        "It is ready, with %(count)s jobs of tenant %(tenant)s ahead of it at priority %(priority)s.",
+        ahead,
+        count=say.count(ahead),
+        **values,
+    )
 
 
 def _limited(say: Saying, of: Values) -> Said:

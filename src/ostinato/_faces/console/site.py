@@ -3,6 +3,7 @@
 The engine's pages are listed in `pages`; an application adds its own by `App(panels=…)`, drawn by one template.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -109,7 +110,7 @@ class Site:
         )
         cast("Any", made).install_gettext_callables(words.gettext, words.ngettext, newstyle=True)
         made.filters |= {"number": words.number, "span": words.span, "bytes": words.bytes}
-        made.filters |= {"segment": segment, "coded": coded}
+        made.filters |= {"segment": segment, "coded": coded, "parted": parted}
         made.globals |= {"draw": draw, "tell": error_texts.tell, "alert_texts": alert_texts, "slot_notes": slot_notes}
         return made
 
@@ -120,6 +121,11 @@ def coded(text: str) -> Markup:
     if len(parts) % 2 == 0:
         return escape(text)
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
+
+
+def parted(name: str) -> Markup:
+    """Let a name of code go on in the next line behind its dots and underscores, and not amid a word."""
+    return Markup("<wbr>").join(re.split(r"(?<=[._])", name))
 
 
 def site_of(request: Request) -> Site:

@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Annotated, Any, cast
 from urllib.parse import parse_qsl, quote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -234,7 +235,8 @@ class View:
 
     def page(self, template: str, *, status: int = 200, **context: object) -> Response:
         """Answer with a page."""
-        said = _read_flash(self.request)
+        # What was done is said on the page that it led to, and not on one that says why that cannot be shown now.
+        said = _read_flash(self.request) if status < HTTPStatus.INTERNAL_SERVER_ERROR else None
         text = self.site.render(template, view=self, said=said, **context)
         response = HTMLResponse(text, status)
         self.protect(response)

@@ -77,7 +77,10 @@ async def certificate(conn: Connection, look: Look) -> Sequence[Block]:
         [each["seq"], each["occurred_at"], State(each["event_type"], "soft"), each["http_status"], each["entry_hash"]]
         for each in told
     ]
-    blocks: list[Block] = [await _checked(conn, row, look), Facts("Certificate", _certificate(row))]
+    blocks: list[Block] = [
+        await _checked(conn, row, look),
+        Facts("Certificate", _certificate(row), str(row["capture_id"])),
+    ]
     if head is not None:
         signed = {
             N_("signed at"): head["signed_at"],

@@ -121,7 +121,8 @@ async def company(conn: Connection, who: Look) -> Sequence[Block]:
         N_("error"): seen["enrichment_error"],
     }
     again = Action("Look it up again", "refresh", {"id": seen["id"]}, who.tenant_id or who.text("tenant") or None)
-    blocks: list[Block] = [Actions((again,)), Facts("Request", request)]
+    name = (whole.company and whole.company.legal_name) or seen["company_siren"]
+    blocks: list[Block] = [Actions((again,)), Facts("Request", request, name)]
     if whole.company is None:
         blocks.append(Note("Nothing is known yet", who.words("No run has ended.")))
     else:

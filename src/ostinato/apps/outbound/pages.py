@@ -165,7 +165,7 @@ async def message(conn: Connection, look: Look) -> Sequence[Block]:
             else []
         ),
         Timeline("Time line", sorted(moments, key=lambda each: each.at)),
-        Facts("Message", facts),
+        Facts("Message", facts, f"{row['channel']} · {row['subject_id']}"),
         Prose("What it says", _said(row["payload"])),
     ]
 

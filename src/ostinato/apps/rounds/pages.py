@@ -83,7 +83,7 @@ async def calendar(conn: Connection, look: Look) -> Sequence[Block]:
     }
     at = (month.year - look.now.year) * 12 + month.month - look.now.month
     return [
-        Facts(row["name"], facts),
+        Facts(row["name"], facts, row["name"]),
         Calendar(
             month,
             timing.zone,

@@ -129,7 +129,7 @@ async def scan(conn: Connection, look: Look) -> Sequence[Block]:
     if row["state"] == "ERROR":
         blocks.append(Note("It could not be read", f"{row['error_code']}: {row['message'] or ''}", "bad"))
     blocks += [Pictures("First page", sides)] if sides else []
-    blocks.append(Facts(row["file_name"], facts))
+    blocks.append(Facts(row["file_name"], facts, row["file_name"]))
     if row["state"] == "DONE":
         blocks.append(Download("Download the PDF", "pdf", _asked(row)))
     if row["body"]:

@@ -110,6 +110,8 @@ class Facts:
     kind: ClassVar[str] = "facts"
     title: str
     values: Mapping[str, Cell]
+    names: str = ""
+    """What the page is about, such as a person's or a file's name: it stands in its heading, and on its tab."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,13 @@ TITLES = {
     "discard": N_("Discard dead letters"),
     "redrive": N_("Run dead letters again"),
 }
+DONE = {
+    "cancel": N_("Cancelled so far"),
+    "retry": N_("Sent to run"),
+    "discard": N_("Discarded so far"),
+    "redrive": N_("Sent to run again"),
+}
+"""What was done to the jobs: of one that is sent to run nobody knows yet whether it will be done."""
 EFFECTS = {
     "cancel": N_("Jobs that wait are cancelled at once; those that run are asked to stop."),
     "retry": N_("Jobs that wait for their time, dead letters and, if you chose that state, cancelled jobs run now."),
@@ -89,6 +96,7 @@ async def show(view: Looking, bulk_id: JobId) -> Response:
         "bulk.html",
         bulk=found,
         title=TITLES[found.verb],
+        done=DONE[found.verb],
         shown=_shown(found.filter, may_see=view.may(ENGINE_WRITE)),
         again={"verb": found.verb, "canary": 1 if found.canary else None, **_typed(found.filter)},
         refused=refused,

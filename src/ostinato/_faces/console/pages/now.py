@@ -31,6 +31,7 @@ async def now(view: Looking) -> Response:
     return view.page(
         "now.html",
         now=found,
+        queues=by_trouble(found),
         chart=chart(view, found),
         chart_title=of_chart(found)[0],
         figures=figures(view.words, found),
@@ -75,14 +76,14 @@ async def _events(view: View) -> AsyncIterator[bytes]:
         shape = seen
         if found.sent is None:
             told = {words.code: figures(words, found) for words in languages}
-            found.sent = event("figures", {**told, "paths": _running(found)})
+            found.sent = event("figures", {**told, "paths": _running(found), "at": found.at.isoformat()})
         yield found.sent
 
 
 def _shape(found: Snapshot) -> object:
     """Return what a page has to be drawn anew for: rows that come and go, and lines of the chart."""
     return (
-        [(queue.name, queue.paused) for queue in found.queues],
+        [(queue.name, queue.paused) for queue in by_trouble(found)],
         [(firing.id, firing.acknowledged_at, firing.silenced_until) for firing in found.firings],
         [(group.signature, group.kind) for group in found.dead],
         [(each.tenant_id, each.name, each.next_at) for each in found.upcoming],
@@ -151,6 +152,12 @@ def state_of(queue: QueueSummary) -> tuple[str, str]:
     return "quiet", "soft"
 
 
+def by_trouble(found: Snapshot) -> list[QueueSummary]:
+    """Return the queues by name, those first that want somebody: they may be many, and nobody scrolls at night."""
+    ranks = {"bad": 0, "warn": 1, "info": 2}
+    return sorted(found.queues, key=lambda queue: (ranks.get(state_of(queue)[1], len(ranks)), queue.name))
+
+
 def chart(view: View, found: Snapshot) -> object:
     """Draw what came in and what was done a second, over the last hour, and the minute that runs so far."""
     first = found.at.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES)
@@ -181,10 +188,10 @@ def _lines(found: Snapshot) -> list[draw.Line]:
 
 
 def _running(found: Snapshot) -> dict[str, str]:
-    """Return the last stretch of each line, by the name of its place: what grows while the minute runs."""
+    """Return the last column of each line, by the name of its place: what grows while the minute runs."""
     lines = _lines(found)
     top = draw.nice_top(_highest(found))
-    return {f"running-{line.look}": draw.last_stretch(line, top) for line in lines}
+    return {f"running-{line.look}": draw.last_column(line, top) for line in lines}
 
 
 def _highest(found: Snapshot) -> float:
