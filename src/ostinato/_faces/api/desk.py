@@ -1,7 +1,7 @@
 """Transactions with the rights of this process, for what a tenant's role cannot reach; the audit records the caller.
 
-Routes for one tenant give each verb the tenant of their caller; those for the installation ask for its role. By the same
-connections people sign in and the console reads its figures: a tenant has half of them at the most.
+Routes for one tenant give each verb the tenant of their caller; those for the installation ask for its role. By the
+same connections people sign in and the console reads its figures: a tenant has half of them at the most.
 """
 
 from collections.abc import AsyncIterator
