@@ -28,7 +28,7 @@ class NameServer:
         self.asked: list[str] = []
         self.may_answer = threading.Event()
 
-    def __call__(self, host: str, port: int, *_: Any, **__: Any) -> list[Any]:  # noqa: ANN401 - as the original
+    def __call__(self, host: str, *_: Any, **__: Any) -> list[Any]:  # noqa: ANN401 - as the original
         self.asked.append(host)
         if host.startswith("silent"):
             self.may_answer.wait()

@@ -743,6 +743,7 @@ def test_deliveries_are_found_by_state_time_event_and_id(hooks: Hooks, db: Sessi
     assert find(states=["dead"], since=clock.now) == late
     assert find(states=["dead"], event_ids=[event_id]) == late[:1]
     assert find(ids=[early]) == [early]
+    assert find(states=["dead"], most=2) == [early, late[0]]
     assert len(find()) == 4
     assert find(states=["dead"], tenant_id="t2") == []
 

@@ -698,10 +698,10 @@ begin
 end
 $$;
 
--- Returns the deliveries of an endpoint that match a filter (null = any), oldest first.
+-- Returns the deliveries of an endpoint that match a filter (null = any), oldest first, `most` of them (null = all).
 create function ostinato.find_webhook_deliveries(
     name text, tenant_id text default null, states text[] default null, since timestamptz default null,
-    event_ids text[] default null, ids bigint[] default null
+    event_ids text[] default null, ids bigint[] default null, most integer default null
 ) returns setof bigint language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select d.id from webhook_endpoint e join webhook_delivery d on d.endpoint_id = e.id
@@ -709,7 +709,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where e.tenant_id = ostinato.tenant($2) and e.name = $1 and ($3 is null or d.state = any ($3))
       and ($4 is null or d.created_at >= $4) and ($5 is null or m.event_id = any ($5))
       and ($6 is null or d.id = any ($6))
-    order by d.seq, d.id
+    order by d.seq, d.id limit $7
 $$;
 
 -- Sends deliveries again that are settled, by new jobs, with all attempts of their policy; what they had as dead
