@@ -110,6 +110,15 @@ def test_wanted_arguments_may_have_lists(db: Session) -> None:
     assert search(db, args={"n": [*range(16), [8]]}) == [found]
 
 
+def test_a_tenant_with_many_bulk_actions_leaves_lanes_to_others(sessions: Sessions, db: Session, acme: Session) -> None:
+    """Each keeps its lane until it is over: a tenant that started many had all lanes of all workers."""
+    worker = db.worker("w", queues=["ostinato"], kinds=["ostinato.bulk"])
+    many = [acme.get("start_bulk", verb="cancel", filter={}) for _ in range(5)]
+    other = sessions.tenant("other").get("start_bulk", verb="cancel", filter={})
+
+    assert sorted(db.claimed_ids(worker, 10, queue="ostinato")) == [*many[:2], other]
+
+
 def test_pages_of_a_search_hold_each_job_once(db: Session) -> None:
     made = [db.enqueue(args={"n": n % 2}) for n in range(20)]
     met: list[int] = []
