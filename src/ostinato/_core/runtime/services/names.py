@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 """Look-ups of one tenant; who comes later waits for its own, within the time of its request."""
 
-Found = list[tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]]]
-
 
 @dataclass(slots=True)
 class _Line:
     """The look-ups of one tenant: those under way, by host, and how many are here."""
 
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
-    asked: dict[tuple[str, int], "asyncio.Future[Found]"] = field(default_factory=dict)
+    asked: dict[tuple[str, int], "asyncio.Future[list[str]]"] = field(default_factory=dict)
     here: int = 0
 
 
@@ -50,13 +48,12 @@ class Names:
         line.here += 1
         try:
             # It goes on when the one who waits gives up: its thread is not free before it has ended.
-            found = await asyncio.shield(await self._asked(tenant_id, line, (host, port)))
+            return await asyncio.shield(await self._asked(tenant_id, line, (host, port)))
         finally:
             line.here -= 1
             self._tidy(tenant_id, line)
-        return list(dict.fromkeys(str(each[4][0]) for each in found))
 
-    async def _asked(self, tenant_id: str, line: _Line, place: tuple[str, int]) -> "asyncio.Future[Found]":
+    async def _asked(self, tenant_id: str, line: _Line, place: tuple[str, int]) -> "asyncio.Future[list[str]]":
         """Return the look-up of a host, one for all who ask at the same time."""
         if place not in line.asked:
             await line.turns.acquire()
@@ -69,12 +66,12 @@ class Names:
     def _begin(self, tenant_id: str, line: _Line, place: tuple[str, int]) -> None:
         host, port = place
         try:
-            asked = self._threads.run(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+            asked = self._threads.run(partial(_addresses, host, port))
         except BaseException:
             line.turns.release()
             raise
 
-        def ended(done: "asyncio.Future[Found]") -> None:
+        def ended(done: "asyncio.Future[list[str]]") -> None:
             del line.asked[place]
             line.turns.release()
             self._tidy(tenant_id, line)
@@ -88,3 +85,8 @@ class Names:
         """Forget a tenant that looks nothing up; its turns are all free then."""
         if not line.here and not line.asked and self._lines.get(tenant_id) is line:
             del self._lines[tenant_id]
+
+
+def _addresses(host: str, port: int) -> list[str]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
