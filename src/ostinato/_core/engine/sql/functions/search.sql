@@ -46,7 +46,8 @@ $$;
 -- in one piece that nothing interrupts: 500,000 of them with 100,000 would take minutes.
 create function ostinato_internal.check_wanted_args(wanted jsonb) returns void language plpgsql immutable as $$
 declare
-    v_bad text := case when length(wanted::text) > 4000 then format('they have %s characters', length(wanted::text)) end;
+    v_long constant integer := length(wanted::text);
+    v_bad  text := case when v_long > 4000 then format('they have %s characters', v_long) end;
 begin
     if v_bad is null and wanted is not null then
         select format('their lists have %s elements', count(*)) into v_bad

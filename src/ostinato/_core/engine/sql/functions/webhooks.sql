@@ -386,7 +386,8 @@ begin
         select e.tenant_id, count(*) as n from webhook_endpoint e
         where e.tenant_id in (select n.tenant_id from next n) group by e.tenant_id
     ), weighed as (
-        select n.position, sum(l.n) over (order by n.position) as so_far, row_number() over (order by n.position) as place
+        select n.position, sum(l.n) over (order by n.position) as so_far,
+               row_number() over (order by n.position) as place
         from next n left join listening l on l.tenant_id = n.tenant_id
     )
     select count(*) filter (where f.fits), max(f.position) filter (where f.fits), count(*) into events, v_to, v_seen
