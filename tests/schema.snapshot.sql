@@ -650,11 +650,11 @@ CREATE FUNCTION ostinato.find_sessions(hashes bytea[]) RETURNS SETOF ostinato_da
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.find_sessions(hashes bytea[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text DEFAULT NULL::text, states text[] DEFAULT NULL::text[], since timestamp with time zone DEFAULT NULL::timestamp with time zone, event_ids text[] DEFAULT NULL::text[], ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF bigint
+CREATE FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text DEFAULT NULL::text, states text[] DEFAULT NULL::text[], since timestamp with time zone DEFAULT NULL::timestamp with time zone, event_ids text[] DEFAULT NULL::text[], ids bigint[] DEFAULT NULL::bigint[], most integer DEFAULT NULL::integer) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[], most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json DEFAULT NULL::json, resource text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2193,6 +2193,10 @@ CREATE FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_wanted_args(wanted jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_wanted_args(wanted jsonb) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.webhook_endpoint (
     id bigint NOT NULL,
     tenant_id text NOT NULL COLLATE pg_catalog."C",
@@ -2542,6 +2546,10 @@ CREATE FUNCTION ostinato_internal.fake_now() RETURNS timestamp with time zone
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.fake_now() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fan_out_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.fan_out_cap() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.fault_lasts() RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -6071,9 +6079,9 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.session TO ostinato_wor
 REVOKE ALL ON FUNCTION ostinato.find_sessions(hashes bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_sessions(hashes bytea[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.find_sessions(hashes bytea[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[], most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[], most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[], most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_tenant;
@@ -6888,6 +6896,9 @@ GRANT ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) TO ostinato_te
 REVOKE ALL ON FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_wanted_args(wanted jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_wanted_args(wanted jsonb) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_wanted_args(wanted jsonb) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_endpoint TO ostinato_worker;
 GRANT SELECT(id) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
 GRANT SELECT(tenant_id) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
@@ -7050,6 +7061,9 @@ GRANT ALL ON FUNCTION ostinato_internal.expire_waits(job_ids bigint[]) TO ostina
 REVOKE ALL ON FUNCTION ostinato_internal.fake_now() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fan_out_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fan_out_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fan_out_cap() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.fault_lasts() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_tenant;

@@ -21,6 +21,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.engine import keys
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
+from ostinato._core.web import strict
 from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
 from ostinato._faces.api import auth
@@ -654,6 +655,35 @@ async def test_ten_times_the_rate_gets_the_rate(api: Api) -> None:
         answers = await asyncio.gather(*(door.ask(key.key) for _ in range(200)))
 
     assert sorted(answer.status_code for answer in answers) == [200] * 20 + [429] * 180
+
+
+async def test_a_large_body_counts_as_the_requests_whose_time_it_takes(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of 1 MB holds the event loop for as long as a hundred small ones, and counted as one of them."""
+    read: list[int] = []
+    reading = strict.read
+
+    def noted(body: bytes) -> object:
+        read.append(len(body))
+        return reading(body)
+
+    monkeypatch.setattr(strict, "read", noted)
+    large = {"kind": "app.task", "args": {"lines": [[]] * 300_000}}
+    async with opened(api, Settings(api_rate_per_minute=200)) as door:
+        key, other = await door.key(roles=["admin"]), await door.key(roles=["admin"])
+
+        async def post(text: str, body: object) -> httpx.Response:
+            headers = {"Authorization": f"Bearer {text}"}
+            return await api.http.post("/api/v1/engine/jobs", json=body, headers=headers)
+
+        answers = await asyncio.gather(*(post(key.key, large) for _ in range(10)))
+        small = await post(key.key, {"kind": "app.task", "args": {}})
+        others = await post(other.key, {"kind": "app.task", "args": {}})
+
+    assert sorted(answer.status_code for answer in answers) == [422, 422, *[429] * 8]
+    assert len([size for size in read if size > 100_000]) == 2
+    assert (small.status_code, others.status_code) == (429, 202)
 
 
 async def test_an_address_asks_public_routes_at_its_rate_and_no_more(api: Api) -> None:

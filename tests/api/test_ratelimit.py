@@ -37,6 +37,20 @@ def test_a_full_bucket_lets_through_what_it_holds_and_no_more() -> None:
     ]
 
 
+def test_what_costs_more_than_is_left_is_owed() -> None:
+    clock = Time()
+    limit = RateLimit("default", 60, clock=clock)
+    limit.take("a")
+
+    assert limit.charge("a", 49) == Grant(allowed=True, remaining=10, seconds=50)
+    assert limit.charge("a", 30) == Grant(allowed=True, remaining=0, seconds=21)
+    assert limit.charge("a", 1) == limit.take("a") == Grant(allowed=False, remaining=0, seconds=21)
+    assert limit.take("b").remaining == 59
+    clock.now += 21
+    assert limit.take("a").allowed
+    assert not limit.take("a").allowed
+
+
 @pytest.mark.parametrize("start", [0.0, 1.0e6 / 3, 1.0e9 / 7])
 @pytest.mark.parametrize("per_minute", [1, 7, 60, 6000, 100_000])
 def test_exactly_so_many_pass_at_once_whatever_the_clock_says(per_minute: int, start: float) -> None:

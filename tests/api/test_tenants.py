@@ -1,17 +1,26 @@
 """Every request is its tenant's in the database, and leaves nothing behind on the connection."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from contextvars import Context
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import httpx
 import pytest
+from fastapi import Request
 
 from ostinato._core.base.errors import TooManyRequests
 from ostinato._core.base.settings import Settings
+from ostinato._core.engine.sessions import Session
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.seats import RETRY_SECONDS, Seats
 from ostinato._core.web.caller import Caller
+from ostinato._faces.api.desk import Desk
 from ostinato._faces.api.parts import CONNECTIONS
+from ostinato._faces.console.doorman import Visit
+from ostinato._faces.console.mount import STAFF_CONNECTIONS
+from ostinato._faces.console.view import Prefs, View
 from tests.api import shop
 from tests.api.conftest import Api
 from tests.waiting import until_async
@@ -110,6 +119,44 @@ async def test_a_tenant_that_reads_much_at_once_takes_no_connection_from_another
     finally:
         may_end.set()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.mark.parametrize("where", ["desk", "console"])
+async def test_a_tenant_that_administers_much_at_once_takes_no_connection_from_another(api: Api, where: str) -> None:
+    """By these connections people sign in, and the console of every tenant reads its figures."""
+    staff, may_end = api.app.state.site.staff, asyncio.Event()
+    caller = Caller("acme", "tester", frozenset(), api.parts.client)
+
+    def of(tenant: str) -> AbstractAsyncContextManager[object]:
+        if where == "desk":
+            return Desk(replace(caller, tenant_id=tenant), staff).transaction()
+        return view_of(api, tenant).administering()
+
+    async def administer() -> None:
+        async with of("acme"):
+            await may_end.wait()
+
+    tasks = [asyncio.create_task(administer(), context=Context()) for _ in range(STAFF_CONNECTIONS + 5)]
+
+    async def are_there() -> bool:
+        (count,) = await (await api.admin.execute(HELD.replace("/api", "/console"))).fetchone() or (0,)
+        return bool(count == (staff.seats._most if "acme" in staff.seats._benches else STAFF_CONNECTIONS))
+
+    try:
+        await until_async(are_there)
+        async with of("other"):
+            pass
+    finally:
+        may_end.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def view_of(api: Api, tenant: str) -> View:
+    """The view of somebody who is signed in."""
+    now = datetime.now(UTC)
+    session = Session(1, tenant, "tester", [], None, now, now, now)
+    request = Request({"type": "http", "app": api.app, "headers": [], "state": {"prefix": ""}})
+    return View(request, Visit(session, ""), Prefs.of(request), api.app.state.site.language("en"))
 
 
 async def test_who_waits_too_long_for_a_seat_is_told_when_to_come_again() -> None:

@@ -10,6 +10,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.db.embedded import Urls
 from ostinato._core.engine import audit, portals, webhooks
 from ostinato._core.runtime.testing import KEY
+from ostinato._faces.console.pages import portal
 from tests.api.conftest import Api
 from tests.console.conftest import TOKEN, Console, Visitor
 
@@ -154,6 +155,21 @@ async def test_an_endpoint_that_cannot_be_is_refused(
     customer = await customer_of(console, api)
 
     assert (await send(customer, "/portal/create", **form)).status_code == status
+
+
+async def test_a_customer_adds_no_endpoints_without_end(
+    console: Console, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each event of the tenant was written down for each of them, in one transaction for all tenants."""
+    monkeypatch.setattr(portal, "MOST_ENDPOINTS", 2)
+    await add(api, "acme", "ours")
+    await add(api, "other", "theirs")
+    customer = await customer_of(console, api)
+    url = "https://partner.example.com/in"
+
+    statuses = [(await send(customer, "/portal/create", name=name, url=url)).status_code for name in ("a", "b")]
+
+    assert statuses == [200, 409]
 
 
 async def test_a_form_of_another_site_or_session_changes_nothing(console: Console, api: Api) -> None:

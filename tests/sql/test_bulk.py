@@ -90,6 +90,35 @@ def test_a_search_gives_up_once_it_has_read_much(db: Session) -> None:
     assert run(db, int(str(bulk)))["done"] == 1
 
 
+@pytest.mark.parametrize(
+    "wanted", [{"n": [1] * 21}, {"n": [[1, 2, 3, 4]] * 5}, {"n": [{"m": [1]}] * 11}, {"n": "x" * 4001}]
+)
+def test_wanted_arguments_that_would_take_long_to_look_for_are_refused(db: Session, wanted: dict[str, Value]) -> None:
+    """A list of a body's length in those of a job takes minutes of a processor, in one piece that nothing ends."""
+    with refused("OS400", "args of a filter are too long"):
+        db.call("search_jobs", filter={"args": wanted})
+    with refused("OS400", "args of a filter are too long"):
+        db.call("preview_bulk", verb="cancel", filter={"args": wanted})
+    with refused("OS400", "args of a filter are too long"):
+        db.call("start_bulk", verb="cancel", filter={"args": wanted})
+
+
+def test_wanted_arguments_may_have_lists(db: Session) -> None:
+    found = db.enqueue(args={"n": [*range(30), [7, 8]], "m": 1})
+    db.enqueue(args={"n": [*range(30)], "m": 1})
+
+    assert search(db, args={"n": [*range(16), [8]]}) == [found]
+
+
+def test_a_tenant_with_many_bulk_actions_leaves_lanes_to_others(sessions: Sessions, db: Session, acme: Session) -> None:
+    """Each keeps its lane until it is over: a tenant that started many had all lanes of all workers."""
+    worker = db.worker("w", queues=["ostinato"], kinds=["ostinato.bulk"])
+    many = [acme.get("start_bulk", verb="cancel", filter={}) for _ in range(5)]
+    other = sessions.tenant("other").get("start_bulk", verb="cancel", filter={})
+
+    assert sorted(db.claimed_ids(worker, 10, queue="ostinato")) == [*many[:2], other]
+
+
 def test_pages_of_a_search_hold_each_job_once(db: Session) -> None:
     made = [db.enqueue(args={"n": n % 2}) for n in range(20)]
     met: list[int] = []

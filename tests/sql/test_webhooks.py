@@ -331,6 +331,23 @@ def test_every_event_is_fanned_out_once_in_batches_of_any_size(hooks: Hooks) -> 
         assert [row["event_id"] for row in hooks.deliveries(name)] == ids
 
 
+def test_a_tenant_with_very_many_endpoints_takes_the_fan_out_for_a_moment_only(hooks: Hooks, db: Session) -> None:
+    """All events and endpoints of a round were one transaction, however many these were."""
+    hooks.endpoint("ours", tenant_id="t2")
+    db.rows(
+        "insert into ostinato_data.webhook_endpoint"
+        " select (jsonb_populate_record(e, jsonb_build_object('id', n, 'name', 'many-' || n, 'tenant_id', 't1',"
+        " 'event_types', array['none']))).* from ostinato_data.webhook_endpoint e, generate_series(1, 8000) n"
+    )
+    for tenant in ("t1", "t1", "t1", "t2", "t1"):
+        hooks.emit(tenant=tenant)
+
+    passed = [hooks.fan_out(most=100) for _ in range(4)]
+
+    assert [row["events"] for row in passed] == [100, 3, 0, 0]
+    assert [row["deliveries"] for row in passed] == [0, 1, 0, 0]
+
+
 def test_a_replay_of_the_log_delivers_nothing_twice(hooks: Hooks, db: Session) -> None:
     hooks.endpoint()
     hooks.told(None, None)
@@ -743,6 +760,7 @@ def test_deliveries_are_found_by_state_time_event_and_id(hooks: Hooks, db: Sessi
     assert find(states=["dead"], since=clock.now) == late
     assert find(states=["dead"], event_ids=[event_id]) == late[:1]
     assert find(ids=[early]) == [early]
+    assert find(states=["dead"], most=2) == [early, late[0]]
     assert len(find()) == 4
     assert find(states=["dead"], tenant_id="t2") == []
 

@@ -154,6 +154,34 @@ ARGUMENTS: dict[str, list[Any]] = {
 """What follows the number of the process; of the last two, what stands before it comes first."""
 
 
+def _rights(task: dict[str, Any], order: list[str]) -> None:
+    """Change what belongs to our user and lies outside, which Landlock lets everybody do; then use what outlives us."""
+    path = order[1]
+    libc = ctypes.CDLL(None, use_errno=True)
+    tried: dict[str, Callable[[], object]] = {
+        "chmod": lambda: Path(path).chmod(0o666),
+        "chown": lambda: os.chown(path, os.geteuid(), -1),
+        "utime": lambda: os.utime(path, (0, 0)),
+        "setxattr": lambda: os.setxattr(path, "user.note", b"here"),
+        "shmget": lambda: _called(libc.shmget(0, ctypes.c_size_t(4096), 0o1600)),
+        "msgget": lambda: _called(libc.msgget(0, 0o1600)),
+    }
+    (Path(task["folder"]) / "told").write_text(json.dumps({name: _met(trying) for name, trying in tried.items()}))
+
+
+def _called(found: int) -> None:
+    if found == -1:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
+def _met(trying: Callable[[], object]) -> str:
+    try:
+        trying()
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return "ok"
+
+
 def _who(task: dict[str, Any], order: list[str]) -> None:
     status = Path("/proc/self/status").read_text()
     (Path(task["folder"]) / "who").write_text(status)
@@ -232,6 +260,7 @@ TRICKS: dict[str, Callable[[dict[str, Any], list[str]], None]] = {
     "uring": _uring,
     "namespace": _namespace,
     "limits": _limits,
+    "rights": _rights,
     "who": _who,
     "signal": _signal,
     "log": _log,

@@ -26,6 +26,7 @@ from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.apps.watchfolder.station import client, jobs, sandbox
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.left import left_in
+from ostinato.apps.watchfolder.station.ownuser import _free_number
 from ostinato.apps.watchfolder.station.places import Outside, Places, address, token_of
 from ostinato.apps.watchfolder.station.records import Job, Plan
 from ostinato.apps.watchfolder.station.sandbox import Limits, level, missing
@@ -467,6 +468,24 @@ def test_a_process_changes_the_limits_and_the_turns_of_no_other(rogue: Desk) -> 
     assert {name: of_others for name, (of_others, _) in told.items()} == refused
     assert {name: own for name, (_, own) in told.items()} == dict.fromkeys(told, "ok")
     assert ended["state"] == "DONE"
+
+
+@no_seccomp
+def test_a_process_changes_the_rights_of_no_file_and_leaves_no_memory_behind(rogue: Desk, tmp_path: Path) -> None:
+    """With the user of its service it could close the database to it, or open a password to everybody."""
+    file = tmp_path / "superuser.pgpass"
+    file.touch(0o600)
+    if os.geteuid() == 0:
+        os.chown(file, _free_number(), -1)  # as whom it runs
+    before = file.stat()
+
+    ended = rogue.done(f"rights {file}".encode())
+
+    told = json.loads((rogue.work / ended["jobKey"] / "told").read_text())
+    assert set(told.values()) == {"EPERM"}
+    assert ended["state"] == "DONE"
+    after = file.stat()
+    assert (after.st_mode, after.st_mtime, after.st_uid) == (before.st_mode, before.st_mtime, before.st_uid)
 
 
 def test_a_process_gains_no_right_and_is_a_user_of_its_own(rogue: Desk) -> None:

@@ -144,8 +144,9 @@ async def find(
     since: datetime | None = None,
     event_ids: Sequence[str] | None = None,
     ids: Sequence[int] | None = None,
+    most: int | None = None,
 ) -> list[int]:
-    """Return the deliveries of an endpoint that match every filter, oldest first."""
+    """Return the deliveries of an endpoint that match every filter, oldest first; `most` of them, None: all."""
     rows = await call(
         conn,
         "find_webhook_deliveries",
@@ -156,6 +157,7 @@ async def find(
         since=since,
         event_ids=None if event_ids is None else list(event_ids),
         ids=None if ids is None else list(ids),
+        most=most,
     )
     return [row[0] for row in rows]
 

@@ -1,7 +1,8 @@
 """Seats of tenants at the connections of a process: one tenant takes some of them, and never all.
 
 A request that waits for a seat holds no connection, so a tenant that asks for much at once is slower itself, and
-nobody else is. A request takes one seat, however many transactions it opens one inside the other.
+nobody else is. A request takes one seat at the connections of a client, however many transactions it opens one inside
+the other; those of another client have seats of their own.
 """
 
 import asyncio
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from ostinato._core.base.errors import TooManyRequests
 
 RETRY_SECONDS = 5
-_is_seated: ContextVar[bool] = ContextVar("is_seated", default=False)
+_held: ContextVar[tuple["Seats", ...]] = ContextVar("held", default=())
+"""Where this request has a seat already."""
 
 
 @dataclass(slots=True)
@@ -36,19 +38,19 @@ class Seats:
     @asynccontextmanager
     async def taken(self, tenant_id: str) -> AsyncIterator[None]:
         """Wait for a seat of a tenant, and hold it; raises `TooManyRequests`."""
-        if _is_seated.get():
+        if self in _held.get():
             yield
             return
         bench = self._benches.setdefault(tenant_id, _Bench(asyncio.Semaphore(self._most)))
         bench.here += 1
         try:
             await self._wait(bench)
-            token = _is_seated.set(True)
+            token = _held.set((*_held.get(), self))
             try:
                 yield
             finally:
                 bench.free.release()
-                _is_seated.reset(token)
+                _held.reset(token)
         finally:
             bench.here -= 1
             if not bench.here:

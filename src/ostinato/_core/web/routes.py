@@ -9,8 +9,10 @@ A route without `needs` is open to everybody, and must declare that: `public=Tru
 counted by their address, unless it is `uncounted`.
 """
 
+import asyncio
 import inspect
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar, get_type_hints
 
@@ -28,6 +30,8 @@ from ostinato._core.web.strict import StrictRequest
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
+LARGE_BODY = 65_536
+"""Bytes of JSON that are read at once, whoever else waits."""
 LONGEST_VALUE = 100
 """Characters of a part of the path that the log line of a request shows."""
 MOST_NAMED = 10
@@ -78,8 +82,8 @@ class Route(APIRoute):
                 count_stranger(strict)
             if takes_body:
                 await strict.check_media_type()
-                if await strict.body():
-                    await strict.json()  # FastAPI would join all faults into one message
+                if size := len(await strict.body()):
+                    await _read(strict, size)  # FastAPI would join all faults into one message
             if "GET" not in (self.methods or ()):
                 return await handler(strict)
             answer, lag = await showing(lambda: handler(strict))
@@ -87,6 +91,20 @@ class Route(APIRoute):
             return answer
 
         return strictly
+
+
+async def _read(request: StrictRequest, size: int) -> None:
+    """Read the JSON of a body; of large ones, which hold the event loop for long, one after the other."""
+    if size <= LARGE_BODY:
+        await request.json()
+        return
+    state, caller = request.app.state, getattr(request.state, "caller", None)
+    weigh = getattr(getattr(state, "authenticate", None), "weigh", None)
+    async with getattr(state, "large_body", nullcontext()):
+        if caller is not None and weigh is not None:
+            weigh(request, caller, size)
+        await request.json()
+        await asyncio.sleep(0)  # whoever waits for the loop comes before the next
 
 
 def _parameters_of(dependant: Dependant) -> Iterator[str]:

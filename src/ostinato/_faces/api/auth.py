@@ -14,6 +14,7 @@ Guessing is slowed down, without slowing other callers:
     any other text                  120 wrong guesses a minute for each address (IPv6: network),
                                     then 429; they share one connection and its queries (`matcher`)
     a request of a public route     counts for its address (`api_public_rate_per_minute`)
+    a large body                    counts as more requests (`weigh`): one of 1 MB takes as long as a hundred
 
 The address is that of the true caller: behind a trusted proxy the one that the proxy saw (`front`).
 """
@@ -41,7 +42,7 @@ from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.worker.loop import Loop
 from ostinato._core.web.caller import Caller
 from ostinato._faces.api.matcher import Matcher
-from ostinato._faces.api.ratelimit import Bounded, RateLimit
+from ostinato._faces.api.ratelimit import Bounded, Grant, RateLimit
 from ostinato._faces.api.tokens import Tokens
 
 log = get_logger("api")
@@ -51,6 +52,8 @@ REFUSED_SECONDS = 1.0
 MOST_KNOWN = 10_000
 MOST_HEADER = 8192
 GUESSES_PER_MINUTE = 120
+BYTES_OF_A_REQUEST = 8192
+"""So much JSON takes about the time of a small request, to read and to hash."""
 GUESSES = frozenset({"unknown", "signature", "kid"})
 """Refusals of texts that may be guesses; an expired key was a real one."""
 
@@ -182,6 +185,11 @@ class Authenticator:
         """Count a request of a caller; raises `TooManyRequests` when there were too many."""
         _take(self._rate, bucket, request)
 
+    def weigh(self, request: Request, caller: Caller, size: int) -> None:
+        """Count a large body as the requests whose time it takes; raises `TooManyRequests`."""
+        bucket = bucket_of(caller.key_id, caller.tenant_id, caller.subject)
+        _granted(self._rate, self._rate.charge(bucket, size // BYTES_OF_A_REQUEST), request)
+
     def count_stranger(self, request: Request) -> None:
         """Count a request of a public route, by its address; raises `TooManyRequests`."""
         _take(self._public, network(request), request)
@@ -259,7 +267,10 @@ class Authenticator:
 
 
 def _take(limit: RateLimit, bucket: Hashable, request: Request) -> None:
-    grant = limit.take(bucket)
+    _granted(limit, limit.take(bucket), request)
+
+
+def _granted(limit: RateLimit, grant: Grant, request: Request) -> None:
     headers: dict[str, str] | None = getattr(request.state, "extra_headers", None)
     if headers is not None:
         headers.update(limit.headers(grant))

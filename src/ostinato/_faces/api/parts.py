@@ -13,6 +13,7 @@ from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
 from ostinato._faces.api.following import Followers
+from ostinato._faces.api.trials import Trials
 
 CONNECTIONS = 20
 
@@ -33,8 +34,10 @@ class Parts:
     """This process is of the cell with this name."""
     client: Client = field(init=False)
     followers: Followers = field(init=False)
+    trials: Trials = field(init=False)
 
     def __post_init__(self) -> None:
+        self.trials = Trials(self.settings)
         self.client = Client(self.database.for_api(), self.settings, max_size=CONNECTIONS, role="api", shows=True)
         self.followers = Followers(self.client)
 

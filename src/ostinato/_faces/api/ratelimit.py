@@ -1,9 +1,10 @@
 """Limits the rate of requests by a token bucket for each caller.
 
 A bucket holds a minute's worth of requests and fills evenly. A caller that has paused may send
-that many at once; over a longer time it gets no more than the rate. A bucket is one number, the
-moment when it is full again. One whose moment has passed is like a new one, so dropping it changes
-nothing; the ones used longest ago are dropped first, and memory stays bounded.
+that many at once; over a longer time it gets no more than the rate. A caller whose request cost more
+than was left owes the rest. A bucket is one number, the moment when it is full again. One whose
+moment has passed is like a new one, so dropping it changes nothing; the ones used longest ago are
+dropped first, and memory stays bounded.
 
 The headers are those of draft-ietf-httpapi-ratelimit-headers (revision 10):
 
@@ -80,6 +81,16 @@ class RateLimit:
         self._full_at.keep(who, now + missing)
         return self._grant(missing, allowed=allowed)
 
+    def charge(self, who: Hashable, requests: int) -> Grant:
+        """Take what a request costs beyond its own, if the caller owes nothing; what is lacking is owed then."""
+        now = int(self._clock() * SECOND) * self.per_minute
+        missing = max(self._full_at.get(who, now) - now, 0)
+        allowed = missing <= self._bucket
+        if allowed:
+            missing += requests * self._request
+            self._full_at.keep(who, now + missing)
+        return self._grant(missing, allowed=allowed)
+
     def headers(self, grant: Grant) -> dict[str, str]:
         """Return the headers that every answer carries."""
         return {"ratelimit-policy": self.policy, "ratelimit": f'"{self._name}";r={grant.remaining};t={grant.seconds}'}
@@ -88,5 +99,5 @@ class RateLimit:
         """Return the grant for a bucket that lacks this much."""
         room = max(0, self._bucket - missing)
         remaining = room // self._request
-        wait = missing if remaining else self._request - room
+        wait = missing if remaining else missing + self._request - self._bucket
         return Grant(allowed, remaining, max(1, -(-wait // self._second)))

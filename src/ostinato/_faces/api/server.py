@@ -7,6 +7,7 @@ front (`front`), authentication (`auth`), errors as problems, health, documentat
 address of their own (`metrics_page`).
 """
 
+import asyncio
 import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -64,6 +65,7 @@ def build(parts: Parts) -> FastAPI:
     app.state.client = parts.client
     app.state.authenticate = authenticator
     app.state.count_stranger = authenticator.count_stranger
+    app.state.large_body = asyncio.Lock()
     routers = routers_of(parts.apps)
     for router in routers:  # their own routes, not copies behind another look-up
         app.router.routes.extend(router.routes)

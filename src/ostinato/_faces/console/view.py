@@ -16,7 +16,7 @@ import json
 import math
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -199,9 +199,20 @@ class View:
         """
         assert self.visit is not None  # noqa: S101 - only pages for signed-in people ask
         session = self.visit.session
-        async with self.site.staff.transaction() as conn:
+        async with self._seat(), self.site.staff.transaction() as conn:
             await audit.act_as(conn, reason=self.reason, user_id=session.subject, key_id=session.key_id)
             yield conn
+
+    @asynccontextmanager
+    async def looking(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """Open a connection with the rights of this process, for single questions about the viewer's tenant."""
+        async with self._seat(), self.site.staff.connection() as conn:
+            yield conn
+
+    def _seat(self) -> AbstractAsyncContextManager[None]:
+        """Return a seat of the viewer's tenant: it has half of these connections, with which all others sign in."""
+        tenant = None if self.visit is None else self.visit.session.tenant_id
+        return nullcontext() if tenant is None else self.site.staff.seats.taken(tenant)
 
     @property
     def lag(self) -> float | None:

@@ -49,6 +49,7 @@ from ostinato._core.engine.webhooks import open_headers, open_secrets
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.outcomes import Snooze
+from ostinato._core.runtime.services.names import Names
 
 if TYPE_CHECKING:
     from ostinato._core.runtime.services.kept import Kept
@@ -108,6 +109,7 @@ class Sender:
         self._allowed = allowed
         self._recorder = recorder
         self._resolver = resolver
+        self._names = Names()
         self._tls = tls
 
     async def send(self, sending: Sending, vault: Vault, kept: "Kept | None" = None) -> Met:
@@ -143,7 +145,7 @@ class Sender:
             {"user-agent": USER_AGENT, "accept": "*/*", **static, "content-type": CONTENT_TYPE, **signed},
             allowed=self._allowed,
             seconds=sending.timeout_seconds,
-            resolver=self._resolver,
+            resolver=self._resolver or self._names.of(sending.tenant_id),
             tls=self._tls,
             kept=kept,
         )

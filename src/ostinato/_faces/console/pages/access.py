@@ -28,7 +28,7 @@ async def access(
 ) -> Response:
     """Show the tenants, the keys, who is signed in, and the last actions; each list goes on by a page of its own."""
     ENGINE_ADMIN.check(view.roles)
-    async with view.site.staff.connection() as conn:
+    async with view.looking() as conn:
         found = await keys.list_keys(conn, tenant_id=view.tenant, before=key_before, most=PAGE + 1)
         signed_in = await sessions.list_sessions(conn, tenant_id=view.tenant, before=session_before, most=PAGE + 1)
         known = await tenants.list_tenants(conn, after=after, most=PAGE + 1) if view.tenant is None else []

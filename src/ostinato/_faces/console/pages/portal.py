@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query, Response
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import Forbidden, InvalidInput, Unauthenticated
+from ostinato._core.base.errors import Conflict, Forbidden, InvalidInput, Unauthenticated
 from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.engine import portals, sessions, webhook_deliveries, webhooks
 from ostinato._core.engine.webhook_deliveries import DeliveryState
@@ -26,6 +26,12 @@ pages = Pages()
 
 PAGE = 25
 MOST_TYPES = 50
+MOST_ENDPOINTS = 50
+"""So many of its tenant a portal adds to: each event is sent to all that want it, at the cost of all tenants."""
+MOST_RESENT = 1_000
+"""One press of the button sends so many again: they are one transaction."""
+SAMPLE = 1_000
+"""The counts of an endpoint are of so many deliveries."""
 LINK_SECONDS = 3_600.0
 Name = Annotated[str, Path(max_length=200)]
 
@@ -75,7 +81,7 @@ async def entered(view: Looking) -> Response:
 async def list_endpoints(view: Looking) -> Response:
     """Show the endpoints of the tenant."""
     async with _at_home(view) as (conn, tenant):
-        found = await webhooks.list_endpoints(conn, tenant_id=tenant)
+        found = await webhooks.list_endpoints(conn, tenant_id=tenant, sample=SAMPLE)
     return view.page("portal.html", endpoints=found)
 
 
@@ -104,6 +110,10 @@ async def create(view: Looking) -> Response:
     name = view.form.get("name", "").strip()
     allowed = parse_allowed(view.parts.settings.webhooks_allow_private)
     async with _at_home(view) as (conn, tenant):
+        if len(await webhooks.list_endpoints(conn, tenant_id=tenant, most=MOST_ENDPOINTS, sample=1)) == MOST_ENDPOINTS:
+            raise Conflict(
+                f"there are {MOST_ENDPOINTS} endpoints already", hint="Use one of them, or ask for another to be added."
+            )
         made = await webhooks.create_endpoint(
             conn, name, view.form.get("url", "").strip(), event_types=types_of(view), tenant_id=tenant, allowed=allowed
         )
@@ -153,7 +163,9 @@ async def _resend(conn: AsyncConnection[Any], view: View, name: str, tenant: str
     states: list[DeliveryState] = ["dead", "delivered"] if given else ["dead"]
     ids = [number] if given else None
     since = moment(view, view.form["since"]) if view.form.get("since") else None
-    found = await webhook_deliveries.find(conn, name, tenant_id=tenant, states=states, ids=ids, since=since)
+    found = await webhook_deliveries.find(
+        conn, name, tenant_id=tenant, states=states, ids=ids, since=since, most=MOST_RESENT
+    )
     return await webhook_deliveries.redeliver(conn, name, found, tenant_id=tenant)
 
 

@@ -31,7 +31,7 @@ NAME_SPACES = 0x7E020000
 """The flags of `clone` that begin one: in one of users a process has all rights. Those of `clone3` cannot be seen
 here, so there is none: libraries fall back on `clone`."""
 
-REFUSED = {  # by name: the number on x86-64, on aarch64
+REFUSED: dict[str, tuple[int | None, int | None]] = {  # by name: the number on x86-64, on aarch64 if it is there
     "socket": (41, 198),
     "connect": (42, 203),
     "accept": (43, 202),
@@ -71,6 +71,42 @@ REFUSED = {  # by name: the number on x86-64, on aarch64
     "init_module": (175, 105),
     "finit_module": (313, 273),
     "kexec_load": (246, 104),
+    # Landlock lets whose a file is, who may read it and when it was changed be set of every file of the user.
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "lchown": (94, None),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
+    # What is kept in these is no memory of the process, outlives it, and may be that of another.
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semctl": (66, 191),
+    "msgget": (68, 186),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    # They change the memory of others of the user.
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
 }
 SELF_ONLY = {  # as above; their first argument is a process, or a thread, and 0 is the one that calls
     "prlimit64": (302, 261),
@@ -110,7 +146,7 @@ def close_doors() -> bool:
 
 def _filter(machine: str) -> bytes:
     column = list(ARCHITECTURES).index(machine)
-    numbers = [pair[column] for pair in REFUSED.values()]
+    numbers = [number for pair in REFUSED.values() if (number := pair[column]) is not None]
     lines = [
         (LOAD, 0, 0, ARCHITECTURE_AT),
         (IF_EQUAL, 1, 0, ARCHITECTURES[machine]),

@@ -159,7 +159,10 @@ begin
             detail = json_build_object('verb', verb), hint = 'Choose redrive, or leave canary out.';
     end if;
     select p.matching, p.capped into v_found from ostinato_internal.preview_bulk(verb, state, f) p;
-    v_id := ostinato.enqueue_job('ostinato.bulk', '{}'::json, 'ostinato', tenant_id => v_tenant);
+    v_id := ostinato.enqueue_job('ostinato.bulk', '{}'::json, 'ostinato', tenant_id => v_tenant, limit_key => 'bulk');
+    -- One keeps its lane for as long as there are batches: a tenant must not have those of all workers. People may
+    -- change it.
+    insert into queue (name, key_concurrency) values ('ostinato', 2) on conflict do nothing;
     insert into bulk (id, created_at, cursor, matching, capped, canary, tenant_id, verb, states, filter, key_id, actor,
                       actor_type, reason)
     values (v_id, ostinato.now(), null, v_found.matching, v_found.capped, coalesce(canary, false), f.tenant_id, verb,

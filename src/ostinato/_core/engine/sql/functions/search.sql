@@ -34,10 +34,30 @@ begin
             detail = json_build_object('got', jsonb_typeof(v_found.args)),
             hint = 'Write what the arguments have to contain, such as {"invoice_id": 7}.';
     end if;
+    perform ostinato_internal.check_wanted_args(v_found.args);
     return v_found;
 exception when data_exception then
     raise exception using errcode = 'OS400', message = format('the filter of jobs cannot be read: %s', sqlerrm),
         detail = json_build_object('field', null), hint = 'Times have a zone, such as 2026-03-02T08:30:00Z.';
+end
+$$;
+
+-- Refuses wanted arguments that would take long to look for. Each element of a list is compared with each of the job's,
+-- in one piece that nothing interrupts: 500,000 of them with 100,000 would take minutes.
+create function ostinato_internal.check_wanted_args(wanted jsonb) returns void language plpgsql immutable as $$
+declare
+    v_long constant integer := length(wanted::text);
+    v_bad  text := case when v_long > 4000 then format('they have %s characters', v_long) end;
+begin
+    if v_bad is null and wanted is not null then
+        select format('their lists have %s elements', count(*)) into v_bad
+        from jsonb_path_query(wanted, 'strict $.** ? (@.type() == "array")[*]') having count(*) > 20;
+    end if;
+    if v_bad is not null then
+        raise exception using errcode = 'OS400', message = format('args of a filter are too long: %s', v_bad),
+            detail = json_build_object('field', 'args'),
+            hint = 'Give at most 4,000 characters, and 20 elements of lists; ask again for the others.';
+    end if;
 end
 $$;
 

@@ -358,15 +358,20 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         || '","data":' || ($1).payload || '}'
 $$;
 
+-- Limits how many endpoints one fan-out asks about its events, counted anew for each event.
+create function ostinato_internal.fan_out_cap() returns integer language sql immutable parallel safe as 'select 20000';
+
 -- Takes the next events of the outbox, writes a delivery for each endpoint that wants them, and starts what can be
 -- started: all of it or nothing, and in order. `events` is how far it got, null while another transaction fans out;
--- less than `most` is the end of the log.
+-- less than `most` is the end of the log. A tenant with very many endpoints makes it stop earlier, so that the log goes
+-- on for all in steps of a moment: then `events` is `most`, for there is more.
 create function ostinato.fan_out_webhooks(most integer default 1000, out events integer, out deliveries integer)
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_from bigint;
     v_to   bigint;
+    v_seen bigint;
     v_ids  bigint[];
 begin
     select s.position into v_from from subscription s where s.name = 'ostinato.webhooks' and not s.paused
@@ -375,8 +380,19 @@ begin
         return;
     end if;
     deliveries := 0;
-    select count(*), max(l.position) into events, v_to
-    from (select l.position from event_log l where l.position > v_from order by l.position limit most) l;
+    with next as materialized (
+        select l.position, l.tenant_id from event_log l where l.position > v_from order by l.position limit most
+    ), listening as (
+        select e.tenant_id, count(*) as n from webhook_endpoint e
+        where e.tenant_id in (select n.tenant_id from next n) group by e.tenant_id
+    ), weighed as (
+        select n.position, sum(l.n) over (order by n.position) as so_far,
+               row_number() over (order by n.position) as place
+        from next n left join listening l on l.tenant_id = n.tenant_id
+    )
+    select count(*) filter (where f.fits), max(f.position) filter (where f.fits), count(*) into events, v_to, v_seen
+    from (select w.position, w.place = 1 or coalesce(w.so_far, 0) <= ostinato_internal.fan_out_cap() as fits
+          from weighed w) f;
     if events = 0 then
         return;
     end if;
@@ -387,6 +403,9 @@ begin
     deliveries := cardinality(v_ids);
     perform ostinato_internal.start_webhook_jobs(array(select ostinato_internal.startable_webhooks(v_ids)));
     update subscription s set position = v_to where s.name = 'ostinato.webhooks';
+    if v_seen > events then
+        events := most;
+    end if;
 end
 $$;
 
@@ -698,10 +717,10 @@ begin
 end
 $$;
 
--- Returns the deliveries of an endpoint that match a filter (null = any), oldest first.
+-- Returns the deliveries of an endpoint that match a filter (null = any), oldest first, `most` of them (null = all).
 create function ostinato.find_webhook_deliveries(
     name text, tenant_id text default null, states text[] default null, since timestamptz default null,
-    event_ids text[] default null, ids bigint[] default null
+    event_ids text[] default null, ids bigint[] default null, most integer default null
 ) returns setof bigint language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select d.id from webhook_endpoint e join webhook_delivery d on d.endpoint_id = e.id
@@ -709,7 +728,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where e.tenant_id = ostinato.tenant($2) and e.name = $1 and ($3 is null or d.state = any ($3))
       and ($4 is null or d.created_at >= $4) and ($5 is null or m.event_id = any ($5))
       and ($6 is null or d.id = any ($6))
-    order by d.seq, d.id
+    order by d.seq, d.id limit $7
 $$;
 
 -- Sends deliveries again that are settled, by new jobs, with all attempts of their policy; what they had as dead
