@@ -388,6 +388,17 @@ async def test_a_login_that_is_limited_is_a_ban_for_everybody(place: Place) -> N
     assert 599 < paused <= 600
 
 
+async def test_a_login_that_is_limited_is_not_tried_again(place: Place) -> None:
+    """Also if it does not say for how long: a second one makes the ban longer."""
+    place.sources.order("/registers/api/sso/login", "429*")
+    async with place.worker():
+        await place.made()
+        await place.ended()
+
+    assert await error_of(place) == "INPI_RNE:429:RATE_LIMIT"
+    assert len(place.calls("/sso/login")) == 1
+
+
 async def test_a_short_retry_after_is_kept_by_everybody(place: Place) -> None:
     """Not only by the run that was told: the others would be banned for going on."""
     place.sources.order(RCS, "429:1")
