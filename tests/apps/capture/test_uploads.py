@@ -345,9 +345,7 @@ async def test_eventbridge_tells_what_was_uploaded(vault: Vault, api: Api, store
     key, told = "acme/captures/é à+b.enc", list[int]()
 
     for notified in (bridged(key, kind="Object Deleted"), bridged(key, bucket="other"), bridged(key)):
-        answer = await api.call(
-            "POST", "/documents/capture-events", user="bridge", role="capture_store", json=notified
-        )
+        answer = await api.call("POST", "/documents/capture-events", user="bridge", role="capture_store", json=notified)
         assert answer.status_code == 202, answer.text
         told.append(answer.json()["woken"])
     await vault.run()

@@ -86,7 +86,7 @@ class Place:
         return await self.status(siren)
 
     async def asleep(self, siren: str = ALL_FINE) -> None:
-        """Wait until the job of a company sleeps: it is held by nobody, and costs nothing. One that has ended does not."""
+        """Wait until the job of a company sleeps: it is held by nobody, and costs nothing; one that ends never will."""
         sleeps = (
             "exists (select from ostinato_data.scheduled s where s.job_id = c.job_id and s.reason = 'snooze')"
             " from enrichment.company c where c.siren = %s"

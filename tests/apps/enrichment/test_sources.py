@@ -417,6 +417,16 @@ async def test_a_short_retry_after_is_kept_by_everybody(place: Place) -> None:
     assert await place.status() == await place.status("999000011") == "SUCCESS"
 
 
+async def test_nobody_has_a_turn_before_a_short_retry_after_is_over(place: Place) -> None:
+    """The same, as the database says it to all workers."""
+    await place.lab.engine.clock.freeze()
+    turn = "select verdict, wait from enrichment.take_turn('API_ENTREPRISE_RCS', 4)"
+    await place.lab.rows("select enrichment.hold_back('API_ENTREPRISE_RCS', 3)")
+
+    assert await place.lab.rows(turn) == [("go", 3)]
+    assert await place.lab.rows(turn) == [("go", 3.25)]
+
+
 async def test_a_token_that_has_ended_is_got_anew_before_it_is_refused(place: Place) -> None:
     asked = "select verdict from enrichment.ask_token()"
     await place.lab.rows("select enrichment.keep_token('sealed', 60)")
