@@ -8,8 +8,9 @@ KEYRING, OBJECTS, SEALING, UPLOADS = (
     f"apps/capture/{name}.py" for name in ("keyring", "objects", "sealing", "uploads")
 )
 SIGV4, CHAIN, SIGNING, DEMO = (f"apps/capture/{name}.py" for name in ("sigv4", "chain", "signing", "demo"))
-IDEMPOTENCE, CHECKING, AUDIT = (
-    f"apps/capture/sql/functions/{name}.sql" for name in ("idempotence", "checking", "audit")
+SEARCH = "apps/capture/search.py"
+IDEMPOTENCE, CHECKING, AUDIT, INTAKE, UPLOADS_SQL = (
+    f"apps/capture/sql/functions/{name}.sql" for name in ("idempotence", "checking", "audit", "intake", "uploads")
 )
 QUERIES, TABLES = "apps/capture/sql/queries.sql", "apps/capture/sql/tables/0001_captures.sql"
 
@@ -221,6 +222,64 @@ ON_A_DATABASE = [
      "test_jobs.py::test_the_demo_proves_what_it_says"),
     ("people on the console", "no page tells of a break", PAGES, "    if report.breaks:\n", "    if not report:\n",
      "test_pages.py::test_a_certificate_says_that_the_chain_holds_and_where_it_breaks"),
+    ("2. `content_hash`", "the canonical name is not known", VIEWS,
+     'validation_alias=AliasChoices("hash_sha3_256", "content_hash"),', 'validation_alias="hash_sha3_256",',
+     "test_http.py::test_the_canonical_name_of_the_hash_is_taken_too"),
+    ("device clock", "a clock that is off is taken at once", INTAKE,
+     "or abs(v_skew_ms) > skew_seconds * 1000 then", "then", "test_http.py::test_a_clock_that_is_off_is_refused_and_audited"),
+    ("the clock within 300 s", "an object of any size is taken at once", INTAKE,
+     "if size_bytes > max_object_bytes or", "if", "test_http.py::test_the_largest_size_is_that_of_new_captures"),
+    ("a list of one's own", "the oldest is first", QUERIES, "order by c.received_at desc, c.id desc limit %(most)s;",
+     "order by c.received_at, c.id limit %(most)s;", "test_search.py::test_the_newest_is_first_and_a_new_one_moves_no_page"),
+    ("a list of one's own", "what was read is not looked at", QUERIES,
+     "       and (%(text)s::text is null or strpos(lower(c.ocr_text), lower(%(text)s)) > 0) as fits\n",
+     "       and (%(text)s::text is null or true) as fits\n", "test_search.py::test_filters_find_what_fits_all_of_them"),
+    ("a list of one's own", "a page without anything is the last", SEARCH,
+     "return found, _cursor(looked[WINDOW - 1]) if len(looked) > WINDOW else None", "return found, None",
+     "test_search.py::test_a_page_looks_at_a_bounded_number_and_says_where_to_go_on"),
+    ("a presigned upload", "an object has any size", UPLOADS, '{"Content-Length": str(size), ', "{",
+     "test_uploads.py::test_an_address_is_good_for_one_object_in_its_size_and_in_its_time"),
+    ("a presigned upload", "the content is signed, too", SIGV4, 'UNSIGNED = "UNSIGNED-PAYLOAD"', 'UNSIGNED = ""',
+     "test_uploads.py::test_a_presigned_address_is_that_of_the_specification"),
+    ("a presigned upload", "an address leads to no store", UPLOADS, '    if settings.store != "s3":\n', "    if not settings:\n",
+     "test_uploads.py::test_where_no_address_can_be_signed_that_is_said"),
+    ("a presigned upload", "what has come may come again", SERVICE,
+     '    if row["state"] not in (State.RECEIVED, State.UPLOADING):\n', "    if not row:\n",
+     "test_uploads.py::test_a_device_uploads_to_the_address_it_was_given_and_the_capture_is_sealed"),
+    ("sealed objects are checked again", "it cannot be turned off", JOBS, "    if not settings.recheck_days:\n",
+     "    if settings is None:\n", "test_rechecks.py::test_it_is_done_by_schedule_and_may_be_turned_off"),
+    ("sealed objects are checked again", "it is done by nobody", JOBS,
+     'APP.schedule(recheck, cron="37 * * * *", catch_up="none")\n', "",
+     "test_rechecks.py::test_it_is_done_by_schedule_and_may_be_turned_off"),
+    ("sealed objects are checked again", "a store that is away has lost its objects", OBJECTS,
+     "    except (NotFoundError, FileNotFoundError):\n", "    except (NotFoundError, FileNotFoundError, BaseError):\n",
+     "test_rechecks.py::test_what_cannot_be_looked_at_has_not_changed"),
+    ("sealed objects are checked again", "a key that is away is asked for first every time", RECHECKS,
+     '            await QUERIES.run(conn, "put_off_recheck", tenant_id=tenant_id, id=capture_event_id)\n', "            pass\n",
+     "test_rechecks.py::test_a_key_that_was_taken_away_keeps_no_other_from_its_turn"),
+    ("one that changed", "an object that is gone is as it was", RECHECKS,
+     "    except ObjectMissing:\n        reason = Reason.OBJECT_MISSING\n", "    except ObjectMissing:\n        reason = None\n",
+     "test_rechecks.py::test_an_object_that_is_gone_has_changed_and_one_that_is_back_has_not"),
+    ("an object that is not there", "it is looked for every hour", JOBS, "timeout=min(delay, left))",
+     "timeout=min(delay, left, 3600.0))", "test_uploads.py::test_a_thousand_that_wait_cost_less_than_a_statement_a_second"),
+    ("an announcement", "a capture is announced as often as one likes", UPLOADS_SQL, " and c.announced < 20\n", "\n",
+     "test_uploads.py::test_announcements_of_what_is_not_there_are_counted_and_then_ignored"),
+    ("an announcement", "keys are taken as the store encodes them", UPLOADS,
+     "        unquote_plus(record.s3.object.key)\n", "        record.s3.object.key\n",
+     "test_uploads.py::test_the_store_tells_what_was_uploaded"),
+    ("an announcement", "EventBridge is not heard", UPLOADS, "        made.append(told.object.key)\n", "        pass\n",
+     "test_uploads.py::test_eventbridge_tells_what_was_uploaded"),
+    ("an announcement", "what was deleted has come", UPLOADS, "notice.detail if notice.detail_type == OBJECT_CREATED else None",
+     "notice.detail", "test_uploads.py::test_eventbridge_tells_what_was_uploaded"),
+    ("size, tag and SHA3-256", "whatever came is sealed", JOBS,
+     '"seal" if verdict.reason is None else "reject"', '"seal"',
+     "test_jobs.py::test_a_tampered_object_is_rejected_with_the_reason"),
+    ("trouble of store and keyring", "a store that is away fails a capture at once", OBJECTS,
+     'raise StoreUnavailable(f"the object store did not give the object: {name}") from None',
+     'raise ValueError(f"the object store did not give the object: {name}") from None',
+     "test_jobs.py::test_a_store_that_comes_back_is_tried_again"),
+    ("`reconciliation_attempts`", "one page is looked after", JOBS, "        more = len(found) == PAGE\n", "        more = False\n",
+     "test_jobs.py::test_one_that_is_stuck_is_found_behind_many_that_wait"),
 ]  # fmt: skip
 
 MUTANTS = [

@@ -2035,4 +2035,27 @@ MUTANTS = [
     ),
 ]
 
+# Each: the rule, what is broken, the file, the text, what takes its place, the test that must notice.
+MORE = [
+    ("a provider that is away", "attempts are used up while it is away", f"{SEND}/outages.py",
+     "        return None\n    return LOOK\n", "        return None\n    return None\n",
+     "test_outages.py::test_a_day_without_the_provider_leaves_no_dead_letter"),
+    ("a provider that is away", "the last attempt goes while it is away", f"{SEND}/outages.py",
+     "    most = settings.max_attempts - 1 if now", "    most = settings.max_attempts if now",
+     "test_outages.py::test_a_message_whose_answers_are_lost_keeps_its_last_attempt_for_the_day"),
+    ("a provider that is away", "an operator ends holds only", f"{SQL}/queries.sql",
+     "hold_code = null, troubles = 0, outage_since = null,\n    probes = 0, probed_by = null\nwhere tenant_id = %(tenant_id)s and id = %(id)s returning id;",
+     "hold_code = null\nwhere tenant_id = %(tenant_id)s and id = %(id)s returning id;",
+     "test_outages.py::test_an_operator_ends_an_outage_too"),
+    ("2.2 proofs", "what is taken away stays", f"{SQL}/functions/senders.sql",
+     "    delete from ownership o where o.provider = $1 and o.key = $2 returning o.* into v_owned;\n",
+     "    select o.* into v_owned from ownership o where o.provider = $1 and o.key = $2;\n",
+     "test_cli.py::test_an_administrator_grants_lists_and_takes_away"),
+]  # fmt: skip
+
+MUTANTS += [
+    Mutant(rule=rule, breaks=breaks, file=file, old=old, new=new, tests=(test,), slow=True)
+    for rule, breaks, file, old, new, test in MORE
+]
+
 EXEMPT: dict[str, str] = {}

@@ -1346,4 +1346,40 @@ MUTANTS = [
     ),
 ]
 
+# Each: the rule, what is broken, the file, the text, what takes its place, the test that must notice.
+MORE = [
+    ("W16.", "a name that is taken is enough", f"{TICK}/decisions.py",
+     "            if target.is_file() and sha256_file(target) == wanted:\n                return\n            continue\n",
+     "            return\n", "test_tick.py::test_use_existing_takes_another_name_rather_than_overwrite"),
+    ("W38.", "what a process left is taken, with whatever names it has", f"{STATION}/outputs.py",
+     "    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:\n", "    if not stat.S_ISREG(found.st_mode):\n",
+     "test_station.py::test_an_output_that_has_another_name_is_not_taken"),
+    ("W38.", "a link that a process left is followed", f"{STATION}/outputs.py",
+     "        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC\n",
+     "        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC\n",
+     "test_station.py::test_an_output_that_is_a_link_is_not_taken"),
+    ("W43.", "what waits is not in the table", "apps/watchfolder/terminal.py",
+     "in waiting[:MOST_WAITING]:\n", "in waiting[:0]:\n", "test_view.py::test_the_table_shows_what_waits_in_the_folder"),
+    ("W44.", "a locked document is one of before 2007", "apps/watchfolder/prep/packages.py",
+     "        return content.find(_LOCKED) >= 0\n", "        return content.find(_LOCKED) == -2\n",
+     "test_prep.py::test_a_document_of_office_with_a_password_is_called_locked"),
+    ("W45.", "the pages of a PDF in an archive do not count", "apps/watchfolder/prep/archives.py",
+     "    pages.add_volume(target, count)\n", "    pages.add_volume(target, 0)\n",
+     "test_prep.py::test_the_pages_of_pdfs_in_an_archive_are_counted_with_all_others"),
+    ("W46.", "what is stamped is not read", "apps/watchfolder/ocr/work.py", 'mode="redo" if seen.stamped else "skip"',
+     'mode="skip"', "test_ocr.py::test_a_scan_with_a_stamp_is_read_and_keeps_the_stamp"),
+    ("W46.", "a picture is as large as it is stored", "apps/watchfolder/ocr/look.py",
+     "        bounds, form = form.get_matrix().on_rect(*bounds), form.container\n", "        form = form.container\n",
+     "test_ocr.py::test_a_letter_is_not_read_for_a_picture_that_its_form_draws_small"),
+    ("W47.", "a locked 7z is read", "apps/watchfolder/prep/archives.py", "            if member.encrypted:\n",
+     "            if member is None:\n", "test_prep.py::test_rar_and_7z_that_cannot_be_read_are_errors_with_a_reason"),
+    ("W54.", "what waits is what is blocked", "apps/watchfolder/metrics.py", '(WAITING, "waiting")', '(WAITING, "blocked")',
+     "test_operate.py::test_metrics_and_the_panel_show_how_folders_stand"),
+]  # fmt: skip
+
+MUTANTS += [
+    Mutant(rule=rule, breaks=breaks, file=file, old=old, new=new, tests=(test,), slow=True)
+    for rule, breaks, file, old, new, test in MORE
+]
+
 EXEMPT: dict[str, str] = {}

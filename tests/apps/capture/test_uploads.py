@@ -318,6 +318,42 @@ async def test_the_store_tells_what_was_uploaded(vault: Vault, api: Api, store: 
     assert await vault.state(taken) == ("SEALED", None)
 
 
+def bridged(key: str, *, bucket: str = "captures", kind: str = "Object Created") -> dict[str, Any]:
+    """The same as EventBridge sends it to an address with a key: of AWS's destinations the one that can."""
+    return {
+        "version": "0",
+        "detail-type": kind,
+        "source": "aws.s3",
+        "resources": [f"arn:aws:s3:::{bucket}"],
+        "detail": {
+            "version": "0",
+            "bucket": {"name": bucket},
+            "object": {"key": key, "size": 1, "etag": "e", "version-id": "v"},
+            "reason": "PutObject",
+        },
+    }
+
+
+async def test_eventbridge_tells_what_was_uploaded(vault: Vault, api: Api, store: Path) -> None:
+    """It does not encode keys: a plus is one."""
+    prepared = captured(CONTENT)
+    fields = replace(prepared.fields, upload_object_key="captures/é à+b.enc")
+    prepared = Prepared(fields, prepared.blob)
+    taken = await vault.receive(fields)
+    await vault.run()
+    put(store, prepared)
+    key, told = "acme/captures/é à+b.enc", list[int]()
+
+    for notified in (bridged(key, kind="Object Deleted"), bridged(key, bucket="other"), bridged(key)):
+        answer = await api.call("POST", "/documents/capture-events", user="bridge", role="capture_store", json=notified)
+        assert answer.status_code == 202, answer.text
+        told.append(answer.json()["woken"])
+    await vault.run()
+
+    assert told == [0, 0, 1]
+    assert await vault.state(taken) == ("SEALED", None)
+
+
 async def test_a_notice_reaches_no_other_tenant_bucket_or_event(vault: Vault, api: Api, store: Path) -> None:
     prepared = captured(CONTENT)
     await vault.receive(prepared.fields)

@@ -86,12 +86,13 @@ class Place:
         return await self.status(siren)
 
     async def asleep(self, siren: str = ALL_FINE) -> None:
-        """Wait until the job of a company sleeps: it is held by nobody, and costs nothing."""
-        await self.lab.until(
-            "select exists (select from ostinato_data.scheduled s join enrichment.company c on c.job_id = s.job_id"
-            " where c.siren = %s and s.reason = 'snooze')",
-            siren,
+        """Wait until the job of a company sleeps: it is held by nobody, and costs nothing; one that ends never will."""
+        sleeps = (
+            "exists (select from ostinato_data.scheduled s where s.job_id = c.job_id and s.reason = 'snooze')"
+            " from enrichment.company c where c.siren = %s"
         )
+        await self.lab.until(f"select c.job_id is null or {sleeps}", siren)
+        assert await self.lab.value(f"select {sleeps}", siren), f"{siren} has ended"
 
     async def enriched(self, siren: str = ALL_FINE, *, tenant: str = "acme") -> str:
         """Ask for a company and wait for it; the id of the request."""

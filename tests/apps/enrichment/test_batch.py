@@ -161,12 +161,21 @@ async def test_a_batch_of_a_thousand_takes_a_few_statements(place: Place, monkey
 
 
 async def test_two_batches_at_once_in_opposite_order_both_end(place: Place) -> None:
+    """A third one holds the company in the middle until both wait: each has locked what comes first for it."""
     sirens = [f"9989{n:05}" for n in range(100)]
-
-    answers = await asyncio.gather(
-        sent(place, [{"siren": siren} for siren in sirens]),
-        sent(place, [{"siren": siren} for siren in reversed(sirens)], tenant="globex"),
+    await sent(place, [{"siren": siren} for siren in sirens], tenant="initech")
+    waiting = (
+        "select count(*) = 2 from pg_stat_activity"
+        " where datname = current_database() and wait_event_type = 'Lock' and query like %s"
     )
+    async with await psycopg.AsyncConnection.connect(place.lab.engine.database.admin_url) as conn:
+        await conn.execute("select from enrichment.company where siren = %s for no key update", [sirens[50]])
+        both = asyncio.gather(
+            sent(place, [{"siren": siren} for siren in sirens]),
+            sent(place, [{"siren": siren} for siren in reversed(sirens)], tenant="globex"),
+        )
+        await place.lab.until(waiting, "%look_at%")
+    answers = await both
 
-    assert [answer.json()["accepted"] for answer in answers] == [100, 100]
+    assert [answer.json().get("accepted") for answer in answers] == [100, 100], [answer.text for answer in answers]
     assert await place.jobs() == 100

@@ -73,7 +73,10 @@ async def test_a_search_that_is_down_leaves_the_siret_pending_until_it_answers(p
     place.sources.order("/registers/search", "503,503,503")
     async with place.worker():
         request_id = await place.made(None, siret=SECOND)
-        await place.lab.until("select exists (select from ostinato_data.outcome where outcome = %s)", "failed")
+        await place.lab.until(
+            "select exists (select from ostinato_data.outcome o join ostinato_data.job j on j.id = o.job_id"
+            " where j.kind like '%%establishment')"
+        )
         before = await told(place, request_id)
         await place.lab.engine.clock.move(timedelta(seconds=61))
         await place.lab.until(SETTLED)

@@ -388,6 +388,17 @@ async def test_a_login_that_is_limited_is_a_ban_for_everybody(place: Place) -> N
     assert 599 < paused <= 600
 
 
+async def test_a_login_that_is_limited_is_not_tried_again(place: Place) -> None:
+    """Also if it does not say for how long: a second one makes the ban longer."""
+    place.sources.order("/registers/api/sso/login", "429*")
+    async with place.worker():
+        await place.made()
+        await place.ended()
+
+    assert await error_of(place) == "INPI_RNE:429:RATE_LIMIT"
+    assert len(place.calls("/sso/login")) == 1
+
+
 async def test_a_short_retry_after_is_kept_by_everybody(place: Place) -> None:
     """Not only by the run that was told: the others would be banned for going on."""
     place.sources.order(RCS, "429:1")
@@ -404,6 +415,16 @@ async def test_a_short_retry_after_is_kept_by_everybody(place: Place) -> None:
     assert len(at) == 3
     assert at[1] - at[0] > 0.99  # the clock of the database and that of the sandbox
     assert await place.status() == await place.status("999000011") == "SUCCESS"
+
+
+async def test_nobody_has_a_turn_before_a_short_retry_after_is_over(place: Place) -> None:
+    """The same, as the database says it to all workers."""
+    await place.lab.engine.clock.freeze()
+    turn = "select verdict, wait from enrichment.take_turn('API_ENTREPRISE_RCS', 4)"
+    await place.lab.rows("select enrichment.hold_back('API_ENTREPRISE_RCS', 3)")
+
+    assert await place.lab.rows(turn) == [("go", 3)]
+    assert await place.lab.rows(turn) == [("go", 3.25)]
 
 
 async def test_a_token_that_has_ended_is_got_anew_before_it_is_refused(place: Place) -> None:

@@ -746,8 +746,10 @@ def test_a_twin_of_a_job_that_runs_is_a_duplicate_too(place: Place, services: Se
     place.tick()
     place.decide(place.only_key(), "USE_EXISTING_RESULT")
 
-    place.tick(2)  # waits for the result
+    waited = place.tick(2)  # for the result
     assert place.held() == [place.only_key()]
+    status = json.loads((place.folders.hold / place.only_key() / "status.json").read_text())
+    assert (waited["problems"], status) == ([], {"state": "DUPLICATE_PENDING"})
     services.judge = lambda _service, _body: None
     services.jobs.clear()
     place.tick(4)

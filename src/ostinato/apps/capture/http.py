@@ -139,7 +139,7 @@ async def announce_upload(caller: Who, capture_id: CaptureId) -> Announced:
 
 @router.post("/capture-events", needs=NOTIFY, status_code=202)
 async def take_notice(caller: Who, body: StoreNotice) -> Announced:
-    """Take notifications of the store (S3's own form): captures that wait for these objects are looked at now.
+    """Take notifications of the store (S3's own form, or EventBridge's): captures that wait are looked at now.
 
     What is not below the tenant's own folder, in another bucket, or no upload is passed over.
     """

@@ -16,6 +16,7 @@ from ostinato.apps.capture.views import StoreNotice
 from ostinato.errors import Conflict
 
 LONGEST_SECONDS = 604_800  # of a presigned address, in S3
+OBJECT_CREATED = "Object Created"  # as EventBridge calls it
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,19 @@ def presigned(settings: CaptureSettings, tenant_id: str, key: str, size: int) ->
 
 
 def announced_keys(settings: CaptureSettings, tenant_id: str, notice: StoreNotice) -> list[str]:
-    """Return the keys, as the tenant names them, of the objects that a notification of the store says were made."""
+    """Return the keys, as the tenant names them, of the objects that a notification of the store says were made.
+
+    S3 encodes a key in its own records, and gives it to EventBridge as it is.
+    """
     prefix = store_key(settings, tenant_id, "")
     made = [
         unquote_plus(record.s3.object.key)
         for record in notice.Records
         if record.s3.bucket.name == settings.s3_bucket and "ObjectCreated:" in record.eventName
     ]
+    told = notice.detail if notice.detail_type == OBJECT_CREATED else None
+    if told is not None and told.bucket.name == settings.s3_bucket:
+        made.append(told.object.key)
     return sorted({key.removeprefix(prefix) for key in made if key.startswith(prefix) and "\0" not in key})
 
 

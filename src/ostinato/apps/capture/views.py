@@ -218,7 +218,7 @@ class Announced(BaseModel):
 class StoredObject(BaseModel):
     """The object of a record; more is in it."""
 
-    key: str = Field(max_length=8192, description="Encoded as in a query.")
+    key: str = Field(max_length=8192, description="Encoded as in a query; by EventBridge as it is.")
 
 
 class StoredBucket(BaseModel):
@@ -242,6 +242,8 @@ class StoreRecord(BaseModel):
 
 
 class StoreNotice(BaseModel):
-    """A notification as S3 and those who speak like it send them; a test message has no records."""
+    """A notification as S3 and those who speak like it send them, or EventBridge for S3; a test message has neither."""
 
     Records: list[StoreRecord] = Field(default_factory=list, max_length=MOST_RECORDS)
+    detail_type: str | None = Field(default=None, alias="detail-type", max_length=200, examples=["Object Created"])
+    detail: StoredPlace | None = Field(default=None, description="What happened, as EventBridge sends it.")

@@ -125,8 +125,8 @@ set enable_mergejoin = off as $$
 $$;
 
 -- Returns those of some rounds that are to be opened, or are open and still wait for a prompt. `prompt_id` is the one
--- of its creation, as long as it is active and, while there is another, not the one of the round before it, which may
--- have got it in between; without one, what there is to choose from, and what not.
+-- of its creation, as long as it is active and not the one of the round before it, which may have got it in between;
+-- without one, what there is to choose from, and what was used of late: the only prompt that there is is chosen again.
 create function rounds.begin_opening(round_ids bigint[], recent integer, wait boolean)
 returns table (round_id bigint, tenant_id text, close_at timestamptz, prompt_id bigint, prompts bigint[],
     recently bigint[])
@@ -149,13 +149,11 @@ begin
     from daily_rounds r
     left join group_prompts p on p.tenant_id = r.tenant_id and p.group_id = r.group_id and p.id = r.source_prompt_id
       and p.is_active
-      and (p.id is distinct from (
-               select o.source_prompt_id from daily_rounds o
-               where o.tenant_id = r.tenant_id and o.group_id = r.group_id and o.source_prompt_id is not null
-                 and o.scheduled_for_local_date < r.scheduled_for_local_date
-               order by o.scheduled_for_local_date desc limit 1)
-           or not exists (select from group_prompts a where a.tenant_id = r.tenant_id and a.group_id = r.group_id
-                            and a.is_active and a.id <> p.id))
+      and p.id is distinct from (
+          select o.source_prompt_id from daily_rounds o
+          where o.tenant_id = r.tenant_id and o.group_id = r.group_id and o.source_prompt_id is not null
+            and o.scheduled_for_local_date < r.scheduled_for_local_date
+          order by o.scheduled_for_local_date desc limit 1)
     where r.id = any (round_ids) and r.group_id = any (v_groups)
       and (r.status = 'scheduled' and not r.stale and r.open_at <= v_now
            or r.status = 'open' and r.resolved_title is null and r.close_at > v_now)
