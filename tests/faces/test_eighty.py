@@ -222,6 +222,8 @@ def test_every_command_answers_in_json_also_when_it_refuses(
         ("schedules", "show", "none"),
         ("jobs", "list", "--data-dir", "none"),
         ("jobs", "list", "--state", "lost"),
+        ("jobs", "list", "--queue"),
+        ("--data-dir",),
         ("doctor", "--plan", "--rate", "many"),
         ("worker", "--app", "nowhere:app"),
         ("frob",),
