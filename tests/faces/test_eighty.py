@@ -175,7 +175,17 @@ def test_every_list_answers_in_json(shell: Shell, place: Place) -> None:
     assert isinstance(json.loads(shell("metrics", "--json")), dict | list)
 
 
-RUNS_ON = {("up",), ("api",), ("mcp",), ("sandbox",), ("demo",), ("torture",), ("prep",), ("ocr",), ("backup", "stream")}
+RUNS_ON = {
+    ("up",),
+    ("api",),
+    ("mcp",),
+    ("sandbox",),
+    ("demo",),
+    ("torture",),
+    ("prep",),
+    ("ocr",),
+    ("backup", "stream"),
+}
 """Commands that run until they are stopped; their own tests read the lines that they say with --json."""
 
 

@@ -56,7 +56,7 @@ class Root(Group):
             from ostinato._faces.cli.brought import bring
 
             self._is_whole = True
-            self.commands = listed() | self.commands
+            self.commands = {**listed(), **self.commands}
             bring(self.commands, list(_apps_in(self._given)), json=self.answers_in_json)
             self.commands = in_panels(self.commands)
 

@@ -14,6 +14,7 @@ from ostinato._faces.cli.frame.command import HELP, Command, Group
 
 Register = Callable[[typer.Typer], object]
 
+
 class Single(NamedTuple):
     """A command that stands alone."""
 
@@ -24,30 +25,21 @@ class Single(NamedTuple):
 
 SINGLE = {
     "init": Single("operate.init", "Write a small project that runs and has a test, into a new folder."),
-    "up": Single(
-        "serve.serve", "Start everything: database, schema, workers and API; Ctrl-C stops, the data stays."
-    ),
-    "worker": Single(
-        "serve.serve", "Run jobs of one or more apps until SIGTERM or Ctrl-C; a second one ends at once."
-    ),
+    "up": Single("serve.serve", "Start everything: database, schema, workers and API; Ctrl-C stops, the data stays."),
+    "worker": Single("serve.serve", "Run jobs of one or more apps until SIGTERM or Ctrl-C; a second one ends at once."),
     "api": Single(
-        "serve.api",
-        "Serve the API until SIGTERM or Ctrl-C, which let running requests end; a second one does not.",
+        "serve.api", "Serve the API until SIGTERM or Ctrl-C, which let running requests end; a second one does not."
     ),
     "enqueue": Single("operate.enqueue", "Add a job and say its id."),
     "workers": Single("operate.workers", "List the workers: who is alive, what they serve, what they hold."),
     "why": Single("operate.workers", "Say why a job is not running, or what became of it."),
     "trail": Single(
-        "operate.trail",
-        "List everything that happened for a correlation id: jobs, attempts, events, callbacks.",
+        "operate.trail", "List everything that happened for a correlation id: jobs, attempts, events, callbacks."
     ),
     "audit": Single("operate.audit", "List what operators did, newest first."),
-    "erase": Single(
-        "operate.erase", "Blank arguments, results, errors, steps, events and webhooks about a person."
-    ),
+    "erase": Single("operate.erase", "Blank arguments, results, errors, steps, events and webhooks about a person."),
     "metrics": Single(
-        "operate.metrics",
-        "Show the engine's figures (depth and age of queues, workers, dead rows) and those of apps.",
+        "operate.metrics", "Show the engine's figures (depth and age of queues, workers, dead rows) and those of apps."
     ),
     "series": Single(
         "operate.series",
@@ -60,8 +52,7 @@ SINGLE = {
         "operate.restore", "Restore the server from a base backup and the log after it, into an empty folder."
     ),
     "mcp": Single(
-        "serve.mcp",
-        "Serve tools for agents over stdio, by the Model Context Protocol: they read, and change nothing.",
+        "serve.mcp", "Serve tools for agents over stdio, by the Model Context Protocol: they read, and change nothing."
     ),
 }
 """The commands that stand alone."""
