@@ -192,8 +192,9 @@ def _commands(command: object, name: str) -> Iterator[str]:
     if isinstance(command, (TyperCommand, TyperGroup)) and not command.hidden:
         yield _command_section(command, name)
     if isinstance(command, TyperGroup):
-        inner = command.list_commands(typer.Context(command))
-        for child_name, child in ((each, command.commands[each]) for each in sorted(inner)):
+        ctx = typer.Context(command)
+        for child_name in sorted(command.list_commands(ctx)):
+            child = command.get_command(ctx, child_name)
             yield from _commands(child, f"{name} {child_name}")
 
 

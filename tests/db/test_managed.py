@@ -3,26 +3,43 @@
 docs/howto/managed-postgres.md says where each of them differs.
 """
 
+import asyncio
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
 import ostinato
+from ostinato import App, Context, Done, Worker
+from ostinato._core.base.settings import load
 from ostinato._core.db import embedded
 from ostinato._core.db.embedded import Server
-from ostinato._core.db.migrate import migrate
 from ostinato._core.db.roles import grant_role, role_problems
+from ostinato._core.engine.schema import install
+from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.installed import installed_apps
-from ostinato._faces.cli.frame.schema import components
+from ostinato._faces.cli.frame.schema import app_components
+from tests.docs.reader import without_ours
 from tests.memory import folder_in_memory
+from tests.runtime.lab import running
 
 pytestmark = pytest.mark.slow
 
 OURS = ("ostinato_owner", "ostinato_worker", "ostinato_tenant", "ostinato_api")
+
+
+mail = App("mail")
+
+
+@mail.job()
+async def send(ctx: Context, to: str) -> Done:
+    return Done(f"sent to {to}")
 
 
 class Provider(NamedTuple):
@@ -55,7 +72,8 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             assert row is not None
             hba = Path(row[0])
             hba.write_text(
-                f"local all web,{','.join(f'admin_{each.name}' for each in PROVIDERS)} trust\n{hba.read_text()}"
+                f"local all {','.join(('web', *OURS, *(f'admin_{each.name}' for each in PROVIDERS)))} trust\n"
+                f"{hba.read_text()}"
             )
             conn.execute("select pg_reload_conf()")
         yield server
@@ -79,9 +97,17 @@ def admin_url(bare: Server, request: pytest.FixtureRequest) -> Iterator[str]:
         conn.execute(f"drop role {role}".encode())
 
 
+async def failures(addresses: dict[str, str]) -> list[dict[str, Any]]:
+    """What `ostinato doctor` finds wrong with these logins."""
+    told = (sys.executable, "-m", "ostinato", "doctor", "--json")
+    asked = await asyncio.create_subprocess_exec(*told, env=without_ours(**addresses), stdout=subprocess.PIPE)
+    answer, _ = await asked.communicate()
+    return [each for each in json.loads(answer)["findings"] if each["level"] == "fail"]
+
+
 async def test_migrations_and_jobs_work_with_the_rights_of_a_provider(admin_url: str, bare: Server) -> None:
-    await migrate(admin_url, components(installed_apps()))
-    await migrate(admin_url, components(installed_apps()))  # again, as at each release
+    await install(admin_url, app_components(installed_apps()), retention_days=14)
+    await install(admin_url, app_components(installed_apps()), retention_days=14)  # again, as at each release
 
     with psycopg.connect(admin_url) as conn:
         row = conn.execute("select rolsuper from pg_roles where rolname = current_user").fetchone()
@@ -94,6 +120,15 @@ async def test_migrations_and_jobs_work_with_the_rights_of_a_provider(admin_url:
     async with await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as admin:
         assert await role_problems(admin, to_migrate=True) == []
         assert await grant_role(admin, "web")
-    web_url = make_conninfo(admin_url, user="web")
-    async with ostinato.connect(web_url) as client:
-        assert await client.enqueue("mail.send", {"to": "Ada"}) > 0
+    addresses = {
+        "OSTINATO_DATABASE_URL": make_conninfo(admin_url, user="ostinato_worker"),
+        "OSTINATO_API_DATABASE_URL": make_conninfo(admin_url, user="ostinato_api"),
+        "OSTINATO_ADMIN_URL": admin_url,
+    }
+    database = Database.configured(
+        load({name.removeprefix("OSTINATO_").lower(): url for name, url in addresses.items()})
+    )
+    async with ostinato.connect(make_conninfo(admin_url, user="web")) as client, running(Worker([mail], database)):
+        job_id = await send.enqueue(client, to="Ada")
+        assert await client.job(job_id).result() == "sent to Ada"
+    assert await failures(addresses) == []

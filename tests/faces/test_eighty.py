@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import typer
@@ -174,6 +175,53 @@ def test_every_list_answers_in_json(shell: Shell, place: Place) -> None:
     assert isinstance(json.loads(shell("metrics", "--json")), dict | list)
 
 
+RUNS_ON = {
+    ("up",),
+    ("api",),
+    ("mcp",),
+    ("sandbox",),
+    ("demo",),
+    ("torture",),
+    ("prep",),
+    ("ocr",),
+    ("backup", "stream"),
+}
+"""Commands that run until they are stopped; their own tests read the lines that they say with --json."""
+
+
+def free_of_arguments(group: object, *path: str) -> Iterator[tuple[str, ...]]:
+    """The commands that can be typed as they are, and end by themselves."""
+    assert isinstance(group, TyperGroup)
+    ctx = typer.Context(group)
+    for name in group.list_commands(ctx):
+        child = group.get_command(ctx, name)
+        if isinstance(child, TyperGroup):
+            yield from free_of_arguments(child, *path, name)
+        elif child is not None and not child.hidden and not any(each.required for each in child.params):
+            yield (*path, name)
+
+
+@pytest.mark.slow
+def test_every_command_answers_in_json_also_when_it_refuses(
+    shell: Shell, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One document on stdout, whatever becomes of it; `db psql` is the program psql."""
+    furnish(place)
+    monkeypatch.chdir(tmp_path)
+    commands = set(free_of_arguments(typer.main.get_command(app))) - RUNS_ON - {("db", "psql")}
+
+    wrong = {}
+    for command in sorted(commands):
+        said = CliRunner().invoke(app, [*command, "--json"], env=shell.env | {"OSTINATO_DATA_DIR": str(tmp_path)})
+        try:
+            json.loads(said.stdout)
+        except ValueError:
+            wrong[command] = said.stdout[:200]
+
+    assert len(commands) > 40
+    assert wrong == {}
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -184,6 +232,8 @@ def test_every_list_answers_in_json(shell: Shell, place: Place) -> None:
         ("schedules", "show", "none"),
         ("jobs", "list", "--data-dir", "none"),
         ("jobs", "list", "--state", "lost"),
+        ("jobs", "list", "--queue"),
+        ("--data-dir",),
         ("doctor", "--plan", "--rate", "many"),
         ("worker", "--app", "nowhere:app"),
         ("frob",),

@@ -86,6 +86,13 @@ def test_the_help_begins_with_what_a_newcomer_needs() -> None:
     assert sorted(headings, key=said.index) == headings
 
 
+def test_the_list_of_all_commands_has_the_first_words_of_each_help() -> None:
+    """The list is written without the modules of the commands; what it says of them stands there too."""
+    shown = {name: place.about for name, place in places.SINGLE.items()}
+
+    assert shown == {name: " ".join(places.single(name).help.partition("\n\n")[0].split()) for name in shown}
+
+
 def test_a_misspelt_command_is_corrected() -> None:
     assert "Did you mean 'jobs'?" in Shell({}).fails("job", code=2)
     assert "Did you mean 'list'?" in Shell({}).fails("jobs", "lst", code=2)

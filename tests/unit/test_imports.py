@@ -61,6 +61,7 @@ def test_the_list_of_all_commands_imports_of_an_application_only_its_commands() 
 
     assert found & HEAVY == set()
     assert "ostinato.apps.capture.commands" in found
+    assert [name for name in found if name.startswith("ostinato._faces.cli.operate.")] == []
     assert sorted(name for name in found if name.endswith((".jobs", ".service", ".http"))) == [
         "ostinato._core.engine.jobs"
     ]

@@ -82,6 +82,7 @@ def test_a_head_is_signed_exported_and_compared(shell: Shell, tmp_path: Path) ->
     public = shell.run("new-signing-key", str(key)).stdout.strip()
     assert key.stat().st_mode & 0o777 == 0o600
     shell.run("new-signing-key", str(key), code=1)
+    assert shell.json("new-signing-key", str(tmp_path / "other.pem")).keys() == {"file", "public_key"}
     signing = ("sign-head", "--tenant", TENANT, "--user", USER, "--key", str(key))
     file.write_text(shell.run(*signing).stdout)
 

@@ -11,7 +11,7 @@ import typer
 
 from ostinato._faces.cli.frame.command import Group, callback, own_version
 from ostinato._faces.cli.frame.document import to_json
-from ostinato._faces.cli.places import GROUPS, SINGLE, in_panels, single
+from ostinato._faces.cli.places import GROUPS, SINGLE, Listed, in_panels, listed, single
 
 
 class Root(Group):
@@ -19,6 +19,7 @@ class Root(Group):
 
     _given: Sequence[str] = ()
     _is_whole = False
+    _is_listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - as Typer has it
         """Return all commands, those that applications bring included."""
@@ -27,19 +28,35 @@ class Root(Group):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - as Typer has it
         """Return one command; applications are asked only for a name that the engine has not."""
-        if cmd_name in SINGLE and cmd_name not in self.commands:
+        known = self.commands.get(cmd_name)
+        if cmd_name in SINGLE and (known is None or (isinstance(known, Listed) and not self._is_listing)):
             self.commands[cmd_name] = single(cmd_name)
-        if cmd_name not in self.commands:
+        elif known is None:
             self._complete()
         return super().get_command(ctx, cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as Typer has it
+        """Write the help: of the engine's commands it needs a line each, and no module."""
+        self._is_listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._is_listing = False
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:  # noqa: ANN401 - as Typer has it
+        """Complete the name of a command, as quickly as the help lists them."""
+        self._is_listing = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self._is_listing = False
 
     def _complete(self) -> None:
         if not self._is_whole:
             from ostinato._faces.cli.brought import bring
 
             self._is_whole = True
-            own = {name: self.commands.get(name) or single(name) for name in SINGLE}
-            self.commands = {**own, **self.commands}
+            self.commands = {**listed(), **self.commands}
             bring(self.commands, list(_apps_in(self._given)), json=self.answers_in_json)
             self.commands = in_panels(self.commands)
 

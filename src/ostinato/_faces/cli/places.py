@@ -1,7 +1,7 @@
 """Where each command of the engine is: its module is imported when the command is asked for.
 
-A person waits for every import of every command. So the program knows here only names and, for
-groups, the line that its help shows; `Lazy` asks the modules of a group for its commands.
+A person waits for every import of every command. So the program knows here only names and the
+line that its help shows; `Lazy` asks the modules of a group for its commands.
 """
 
 from collections.abc import Callable
@@ -10,28 +10,56 @@ from typing import Any, NamedTuple
 
 import typer
 
-from ostinato._faces.cli.frame.command import HELP, Group
+from ostinato._faces.cli.frame.command import HELP, Command, Group
 
 Register = Callable[[typer.Typer], object]
 
+
+class Single(NamedTuple):
+    """A command that stands alone."""
+
+    module: str
+    about: str
+    """The first paragraph of its help, for the list of all commands."""
+
+
 SINGLE = {
-    "init": "operate.init",
-    "up": "serve.serve",
-    "worker": "serve.serve",
-    "api": "serve.api",
-    "enqueue": "operate.enqueue",
-    "workers": "operate.workers",
-    "why": "operate.workers",
-    "trail": "operate.trail",
-    "audit": "operate.audit",
-    "erase": "operate.erase",
-    "metrics": "operate.metrics",
-    "series": "operate.series",
-    "doctor": "operate.doctor",
-    "restore": "operate.restore",
-    "mcp": "serve.mcp",
+    "init": Single("operate.init", "Write a small project that runs and has a test, into a new folder."),
+    "up": Single("serve.serve", "Start everything: database, schema, workers and API; Ctrl-C stops, the data stays."),
+    "worker": Single("serve.serve", "Run jobs of one or more apps until SIGTERM or Ctrl-C; a second one ends at once."),
+    "api": Single(
+        "serve.api", "Serve the API until SIGTERM or Ctrl-C, which let running requests end; a second one does not."
+    ),
+    "enqueue": Single("operate.enqueue", "Add a job and say its id."),
+    "workers": Single("operate.workers", "List the workers: who is alive, what they serve, what they hold."),
+    "why": Single("operate.workers", "Say why a job is not running, or what became of it."),
+    "trail": Single(
+        "operate.trail", "List everything that happened for a correlation id: jobs, attempts, events, callbacks."
+    ),
+    "audit": Single("operate.audit", "List what operators did, newest first."),
+    "erase": Single("operate.erase", "Blank arguments, results, errors, steps, events and webhooks about a person."),
+    "metrics": Single(
+        "operate.metrics", "Show the engine's figures (depth and age of queues, workers, dead rows) and those of apps."
+    ),
+    "series": Single(
+        "operate.series",
+        "Show how many jobs were started, done and failed over time, and how long they waited for their start.",
+    ),
+    "doctor": Single(
+        "operate.doctor", "Check the database, its settings, roles, clock and schema, and say how to fix each."
+    ),
+    "restore": Single(
+        "operate.restore", "Restore the server from a base backup and the log after it, into an empty folder."
+    ),
+    "mcp": Single(
+        "serve.mcp", "Serve tools for agents over stdio, by the Model Context Protocol: they read, and change nothing."
+    ),
 }
-"""The commands that stand alone, and their modules."""
+"""The commands that stand alone."""
+
+
+class Listed(Command):
+    """Stands in the list of all commands for one that is not imported."""
 
 
 class Place(NamedTuple):
@@ -108,9 +136,14 @@ def in_panels(commands: dict[str, Any]) -> dict[str, Any]:
     return {name: commands[name] for name in [*ours, *(name for name in commands if name not in ours)]}
 
 
+def listed() -> dict[str, Any]:
+    """Return the commands that stand alone as a list shows them, none of them imported."""
+    return {name: Listed(name, help=place.about) for name, place in SINGLE.items()}
+
+
 def single(name: str) -> Any:  # noqa: ANN401 - of Typer
     """Return a command that stands alone."""
-    return _commands_of(SINGLE[name])[name]
+    return _commands_of(SINGLE[name].module)[name]
 
 
 def _commands_of(*modules: str) -> dict[str, Any]:

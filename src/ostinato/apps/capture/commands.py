@@ -126,8 +126,12 @@ def new_signing_key(cli: Cli, file: Annotated[Path, typer.Argument(metavar="FILE
         out.write(pem)
         out.flush()
         os.fsync(out.fileno())
+    public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
     cli.out.note(f"The private key is in {file}, for you only")
-    cli.out.plain(base64.b64encode(key.public_key().public_bytes_raw()).decode())
+    if cli.out.json:
+        cli.out.show({"file": str(file), "public_key": public})
+    else:
+        cli.out.plain(public)
 
 
 def new_kek(

@@ -79,8 +79,11 @@ class _Quiet:
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as Typer has it
         try:
             return super().parse_args(ctx, args)  # type: ignore[misc]
-        except typer.BadParameter as wrong:
-            wrong.message = _PARSER.sub("", wrong.message)
+        except typer.TyperException as wrong:
+            if isinstance(wrong, typer.BadParameter):
+                wrong.message = _PARSER.sub("", wrong.message)
+            if getattr(wrong, "ctx", ctx) is None:  # an option without its value: which command's, only we know
+                wrong.ctx = ctx  # type: ignore[attr-defined]  # that of a usage error
             raise
 
 

@@ -103,7 +103,11 @@ def rules(cli: Cli) -> None:
 
     Example: `ostinato alerts rules > rules.yml`
     """
-    cli.out.plain(prometheus_rules(declared(cli.apps)).rstrip("\n"))
+    text = prometheus_rules(declared(cli.apps))
+    if cli.out.json:
+        cli.out.show({"rules": text})
+    else:
+        cli.out.plain(text.rstrip("\n"))
 
 
 def dashboard(cli: Cli) -> None:

@@ -29,7 +29,6 @@ from ostinato._core.db import migrate
 from ostinato._core.db.sqlstate import translate
 from ostinato._core.engine.workers import CONTRACT
 from ostinato._core.runtime.database import Database
-from ostinato._core.runtime.worker.ward import guardianship
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, report
 from ostinato._faces.cli.frame.document import to_json
@@ -91,6 +90,8 @@ class Stop:
         signals = stop_signals()
         for number in signals:
             signal.signal(number, lambda number, _: self._interrupted(loop, number))
+        from ostinato._core.runtime.worker.ward import guardianship
+
         guardianship().own_process(signals)
         self._watch_link(link)
 
