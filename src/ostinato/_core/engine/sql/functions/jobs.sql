@@ -241,6 +241,7 @@ declare
     v_tries constant integer[] := enqueue_jobs.max_attempts;
     v_about constant text := ostinato.subject(null);
     v_trace constant text := ostinato_internal.checked_trace(traceparent);
+    v_hashes bytea[];
 begin
     if not ostinato_internal.sees_all() then
         return query select ostinato_internal.own_enqueue_jobs(kinds, args, queues, priorities, run_ats, tenant_ids,
@@ -258,6 +259,7 @@ begin
     end if;
     perform ostinato_internal.check_here(tenant_ids || v_mine), ostinato_internal.check_sets(kinds, args, queues,
         priorities, run_ats, tenant_ids || v_mine, correlation_ids || v_ours, limit_keys, v_tries, limit_scopes);
+    v_hashes := ostinato_internal.note_subjects(tenant_ids, subjects, v_mine, v_about, cardinality(args));
     return query with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
                case when cardinality(kinds) = 1 then kinds[1] else kinds[n] end as kind,
@@ -268,13 +270,13 @@ begin
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
                case when cardinality(limit_scopes) = 1 then limit_scopes[1] else limit_scopes[n] end as limit_scope,
                case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts,
-               coalesce(case when cardinality(subjects) = 1 then subjects[1] else subjects[n] end, v_about) as subject
-        from unnest(args) with ordinality a (args, n)
+               a.subject
+        from unnest(args, v_hashes) with ordinality a (args, subject, n)
     ), placed as materialized (
         select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue, g.run_at, g.limit_key,
                coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts, g.limit_scope,
                coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id,
-               ostinato_internal.note_subject(coalesce(g.tenant_id, v_mine), g.subject) as subject
+               g.subject
         from given g left join kind k on k.name = g.kind
     ), new_job as (
         insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
