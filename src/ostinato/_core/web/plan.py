@@ -100,7 +100,7 @@ class _Node:
 
     def read(self, request: Request, into: list[dict[str, Any]]) -> bool:
         """Read the values of this and of all parts, in their order; whether all of them are right."""
-        if not all([part.read(request, into) for part in self.parts]):
+        if not all(part.read(request, into) for part in self.parts):
             return False
         values: dict[str, Any] = {}
         into.append(values)

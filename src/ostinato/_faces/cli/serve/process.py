@@ -126,7 +126,7 @@ def stop_signals() -> list[signal.Signals]:
 def event_loop() -> asyncio.AbstractEventLoop:
     """Return the quickest event loop there is: a quarter of the processor time of a short transaction is the loop's."""
     try:
-        import uvloop  # noqa: PLC0415 - comes with an extra
+        import uvloop
     except ImportError:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
