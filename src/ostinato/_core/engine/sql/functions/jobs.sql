@@ -241,7 +241,6 @@ declare
     v_tries constant integer[] := enqueue_jobs.max_attempts;
     v_about constant text := ostinato.subject(null);
     v_trace constant text := ostinato_internal.checked_trace(traceparent);
-    v_hashes bytea[];
 begin
     if not ostinato_internal.sees_all() then
         return query select ostinato_internal.own_enqueue_jobs(kinds, args, queues, priorities, run_ats, tenant_ids,
@@ -259,7 +258,6 @@ begin
     end if;
     perform ostinato_internal.check_here(tenant_ids || v_mine), ostinato_internal.check_sets(kinds, args, queues,
         priorities, run_ats, tenant_ids || v_mine, correlation_ids || v_ours, limit_keys, v_tries, limit_scopes);
-    v_hashes := ostinato_internal.note_subjects(tenant_ids, subjects, v_mine, v_about, cardinality(args));
     return query with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
                case when cardinality(kinds) = 1 then kinds[1] else kinds[n] end as kind,
@@ -269,9 +267,9 @@ begin
                ostinato_internal.pick(correlation_ids, n) as correlation_id,
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
                case when cardinality(limit_scopes) = 1 then limit_scopes[1] else limit_scopes[n] end as limit_scope,
-               case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts,
-               a.subject
-        from unnest(args, v_hashes) with ordinality a (args, subject, n)
+               case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts, a.subject
+        from unnest(args, ostinato_internal.note_subjects(tenant_ids, subjects, v_mine, v_about, cardinality(args)))
+            with ordinality a (args, subject, n)
     ), placed as materialized (
         select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue, g.run_at, g.limit_key,
                coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts, g.limit_scope,

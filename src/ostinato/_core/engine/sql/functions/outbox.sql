@@ -47,7 +47,6 @@ declare
     v_tenants     text[];
     v_now         timestamptz;
     v_base        bigint;
-    v_hashes      bytea[];
 begin
     if cardinality(payloads) = 0 then
         return;
@@ -77,7 +76,6 @@ begin
     perform pg_current_xact_id();
     v_now := ostinato.now();
     v_base := ostinato_internal.first_id(v_now);
-    v_hashes := ostinato_internal.note_subjects(v_tenants, subjects, v_tenant, v_subject, cardinality(payloads));
     return query
     with given as materialized (
         select g.n, g.payload::json as payload, nextval('event_seq') as seq, v_base + nextval('job_id_seq') as id,
@@ -87,9 +85,9 @@ begin
                case when cardinality(v_tenants) = 1 then v_tenants[1] else v_tenants[n] end as tenant_id,
                ostinato_internal.pick(correlation_ids, n) as correlation_id,
                case when cardinality(occurred_ats) = 1 then occurred_ats[1] else occurred_ats[n] end as occurred_at,
-               case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer,
-               g.subject
-        from unnest(payloads, v_hashes) with ordinality g (payload, subject, n)
+               case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer, g.subject
+        from unnest(payloads, ostinato_internal.note_subjects(
+            v_tenants, subjects, v_tenant, v_subject, cardinality(payloads))) with ordinality g (payload, subject, n)
     ), emitted as (
         insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer,
             ordering_key, payload, subject)
