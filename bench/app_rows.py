@@ -4,9 +4,9 @@ plain functions   a drain of plain functions beside one of async functions, and 
 one by one        jobs added in a transaction each, beside bare inserts of one row, over one connection
 events            from the commit to the handler, 500 keys and one key
 webhooks          one endpoint, beside httpx alone
+rounds            100,000 groups due at once, against 5 s
 """
 
-import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from statistics import median
 
 import psycopg
 
-from bench import events, webhooks
+from bench import events, loop, rounds, webhooks
 from bench.catalog import BY_KEY, OURS
 from bench.http import NOOP
 from bench.measure import Bench, one_round
@@ -24,7 +24,7 @@ from bench.server import BenchServer
 from bench.sizes import QUICK
 from bench.systems import ours
 from bench.targets import PLAIN
-from ostinato import Client
+from ostinato import Client, testing
 from ostinato._core.base.flow import flow
 
 SINGLES = 300
@@ -35,6 +35,7 @@ NAMES = frozenset(
     {
         *("drain", "limit", "plain", "single", "bare insert", "webhooks", "beside webhooks"),
         *(f"events {keys}" for keys in KEYS),
+        "rounds in time",
     }
 )
 """What `measure` finds."""
@@ -69,6 +70,13 @@ async def one_by_one(dsn: str) -> dict[str, float]:
     return {name: median(each) for name, each in found.items()}
 
 
+async def rounds_in_time() -> float:
+    """How much of the time that it may be late the worst of 100,000 groups leaves: 1 is all of it."""
+    async with testing.engine() as engine:
+        opened = (await rounds.measure(engine, rounds.GROUPS))["open"]
+    return rounds.LATEST_SECONDS / opened.late
+
+
 async def event_rates() -> dict[str, float]:
     with flow(tenant="bench", correlation="bench"):
         return {f"events {keys}": await events.whole_way(keys) for keys in KEYS}
@@ -85,8 +93,9 @@ def measure(server: BenchServer) -> dict[str, float]:
     }
     with server.database("bench_single") as dsn:
         ours.prepare(dsn)
-        found |= asyncio.run(one_by_one(dsn))
-    sent = asyncio.run(webhooks.one_round(MESSAGES))
-    found |= {"webhooks": sent.worker, "beside webhooks": sent.alone} | asyncio.run(event_rates())
+        found |= loop.run(one_by_one(dsn))
+    sent = loop.run(webhooks.one_round(MESSAGES))
+    found |= {"webhooks": sent.worker, "beside webhooks": sent.alone} | loop.run(event_rates())
+    found["rounds in time"] = loop.run(rounds_in_time())
     assert found.keys() == NAMES, found.keys() ^ NAMES  # noqa: S101
     return found

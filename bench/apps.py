@@ -78,7 +78,7 @@ ROWS = (
     Row("drain, no-op", "the SQL limit", 0.75, of("drain", "limit")),
     Row("one by one enqueue", "a bare single-row insert", 0.75, of("single", "bare insert")),
     Row("watch folder, pages", "OCRmyPDF's own command", 0.95, None, "bench.watchfolder"),
-    Row("rounds, worst lateness", f"{of_rounds.LATEST_SECONDS:g} s", None, None, "bench.rounds"),
+    Row("rounds, worst lateness", f"{of_rounds.LATEST_SECONDS:g} s / the worst", 1.0, of("rounds in time", 1)),
 )
 
 
@@ -121,6 +121,27 @@ PARTS = (
 """The names of what each part finds."""
 
 
+def measure(server: BenchServer, rounds: int) -> dict[str, float]:
+    """All figures; an even number of rounds, so that each server is first as often."""
+    return merged(
+        measure_api(server, rounds),
+        outbound.measure(server),
+        transactions.one_round(server, JOBS)._asdict(),
+        measure_app_requests(server, max(1, rounds // 2)),
+        app_rows.measure(server),
+    )
+
+
+def shares(found: dict[str, float], rows: Sequence[Row] = ROWS) -> dict[str, float]:
+    """The rows that were measured, by `key_of`."""
+    return {key_of(row.share): row.share.value(found) for row in rows if row.share is not None}
+
+
+def key_of(share: Share) -> str:
+    """How a row is named in `bench/baseline.json`: its title stands for two of them, where one is of processor time."""
+    return f"{share.mine} / {share.theirs}"
+
+
 def lines(found: dict[str, float], rows: Sequence[Row] = ROWS) -> list[str]:
     """The table, at most 80 columns wide."""
     made = [f"{'figure':<27}{'against':<28}{'target':>7}{'now':>7}"]
@@ -141,13 +162,7 @@ def main() -> None:
     log.configure(level="error")
     before = os.getloadavg()[0]
     with running() as server:
-        found = merged(
-            measure_api(server, rounds),
-            outbound.measure(server),
-            transactions.one_round(server, JOBS)._asdict(),
-            measure_app_requests(server, max(1, rounds // 2)),
-            app_rows.measure(server),
-        )
+        found = measure(server, rounds)
     print("\n".join(lines(found)))
     quiet = "" if before < 1 else ": the machine was not quiet"
     print(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, load {before:.1f} before{quiet}")

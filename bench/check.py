@@ -6,6 +6,10 @@ in `bench/baseline.json` fails, after as many rounds again have confirmed it.
 
 `python -m bench.check --update` writes the baseline.
 
+The rows of `bench.apps` are guarded as well, once a run: each is a ratio to its own yardstick already. They take some
+minutes, and a busy machine moves them by more than it allows, so continuous integration has none of them.
+`--engine` leaves them out.
+
 With `--if-quiet` it is for continuous integration, where nobody repeats a run that was disturbed:
 
 - A ratio to calibration is comparable only where the proportions of the machine are the same, so
@@ -30,7 +34,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import app_http, calibrate, peers, quiet, statements
+from bench import app_http, apps, calibrate, peers, quiet, statements
 from bench.catalog import BY_KEY, OURS, System
 from bench.launch import SystemFailedError, end_on_terminate
 from bench.measure import Bench, one_round
@@ -42,6 +46,7 @@ from bench.targets import NOTHING
 
 ALLOWED = 0.15
 ROUNDS = 7
+APP_ROUNDS = 4
 LEAST_ROUNDS = 3
 WAIT_FOR_QUIET_SECONDS = 20.0
 MEASURED = frozenset({"bulk", "single", "drain", "latency"})
@@ -87,6 +92,19 @@ FIGURES = (
     *(Figure(name, title, "none", more_is_better=False) for name, title in statements.TITLES.items()),
 )
 
+APPLICATIONS = tuple(
+    Figure(
+        apps.key_of(row.share),
+        f"{row.figure.strip()} / {row.yardstick}" if row.yardstick else f"{row.share.theirs} by processor time",
+        "yardstick",
+        more_is_better=True,
+    )
+    for row in apps.ROWS
+    if row.share is not None
+)
+"""The rows of `bench.apps`."""
+GUARDED = (*FIGURES, *APPLICATIONS)
+
 Ratios = dict[str, list[float]]
 
 
@@ -123,11 +141,21 @@ def gather(bench: Bench, system: System, rounds: int, console: Console, until: f
     return found
 
 
+def gather_all(bench: Bench, system: System, rounds: int, console: Console, *, applications: bool) -> Ratios:
+    """The ratios of the engine, and those of the applications, whose rounds are their own."""
+    found = gather(bench, system, rounds, console)
+    if applications:
+        found |= {name: [share] for name, share in apps.shares(apps.measure(bench.server, APP_ROUNDS)).items()}
+    return found
+
+
 def regressions(found: Ratios, baseline: dict[str, float]) -> list[str]:
     return [
         figure.title
-        for figure in FIGURES
-        if figure.name in baseline and figure.worse(median(found[figure.name]), baseline[figure.name]) > ALLOWED
+        for figure in GUARDED
+        if figure.name in baseline
+        and figure.name in found
+        and figure.worse(median(found[figure.name]), baseline[figure.name]) > ALLOWED
     ]
 
 
@@ -186,7 +214,9 @@ def table(found: Ratios, baseline: dict[str, float]) -> Table:
     drawn = Table(title="Ratios to calibration", title_justify="left")
     for head in ("figure", "baseline", "now", "change", ""):
         drawn.add_column(head, justify="left" if head in {"figure", ""} else "right")
-    for figure in FIGURES:
+    for figure in GUARDED:
+        if figure.name not in found:
+            continue
         now, before = median(found[figure.name]), baseline.get(figure.name)
         if before is None:
             drawn.add_row(figure.title, NOTHING, f"{now:.4g}", NOTHING, "new")
@@ -215,6 +245,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--if-quiet", action="store_true", help="for CI: skip what cannot be said")
     parser.add_argument("--seconds", type=float, default=150.0, help="bound for --if-quiet")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--engine", action="store_true", help="without the applications")
     parser.add_argument("--system", default=OURS, choices=list(BY_KEY), help="whom to measure")
     args = parser.parse_args(argv)
     end_on_terminate()
@@ -232,10 +263,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = server.settings()
         bench = Bench(server, SIZES, extra)
         try:
-            found = gather(bench, system, args.rounds, console)
+            applications = system.key == OURS and not args.engine
+            found = gather_all(bench, system, args.rounds, console, applications=applications)
             if regressions(found, baseline):
                 console.print("Worse than the baseline; measuring again to be sure.")
-                again = gather(bench, system, args.rounds, console)
+                again = gather_all(bench, system, args.rounds, console, applications=applications)
                 found = {name: values + again[name] for name, values in found.items()}
         except SystemFailedError as error:
             console.print(f"[red]{error}[/red]")

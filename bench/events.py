@@ -15,6 +15,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from bench import loop
 from ostinato import App, Worker, testing
 from ostinato._core.base.flow import flow
 from ostinato._core.db.pool import connect
@@ -129,4 +130,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    sys.exit(loop.run(main()))

@@ -34,7 +34,7 @@ import httpx
 import psutil  # type: ignore[import-untyped]
 import psycopg
 
-from bench import http
+from bench import http, loop
 from bench.server import BenchServer, running
 from bench.systems import ours
 from ostinato import Client
@@ -323,7 +323,7 @@ def one_round(here: Place, number: int, found: Found, seconds: float) -> None:
     made = here.all_of(batches(here, f"batch-{number}")).rate * BATCH
     note("batch", made, asyncio.run(bulk(here.bare)))
     waiting = BATCHES * BATCH
-    note("send", asyncio.run(drained(here, SENT, waiting, seconds)), asyncio.run(alone(here, waiting // 3)))
+    note("send", asyncio.run(drained(here, SENT, waiting, seconds)), loop.run(alone(here, waiting // 3)))
     with psycopg.connect(here.dsn, autocommit=True) as conn:
         named = "select provider_message_id from outbound.message where sent_at is not null"
         ids = [str(row[0]) for row in conn.execute(named)]

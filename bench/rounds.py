@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
+from bench import loop
 from ostinato import Worker, testing
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate
@@ -129,4 +130,4 @@ async def main(groups: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else GROUPS)))
+    sys.exit(loop.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else GROUPS)))

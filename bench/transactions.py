@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import psycopg
 
+from bench import loop
 from bench.places import sql
 from bench.server import BenchServer, pgbench, running
 from bench.systems.ours import database, prepare, worker_dsn
@@ -117,7 +118,7 @@ def one_round(server: BenchServer, count: int) -> Round:
             server.analyze(dsn)
             server.checkpoint()
             if what == "worker":
-                rates.append(asyncio.run(work(dsn, count)))
+                rates.append(loop.run(work(dsn, count)))
             else:
                 rates.append(on_pgbench(dsn, what, count))
     return Round(*rates)

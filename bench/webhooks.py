@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from bench import loop
 from ostinato import App, Client, Context, Worker, testing
 from ostinato._core.base import log
 from ostinato._core.base.flow import flow
@@ -162,7 +163,7 @@ def main() -> None:
     messages = int(sys.argv[1]) if len(sys.argv) > 1 else MESSAGES
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     log.configure(level="error")
-    found = [asyncio.run(one_round(messages)) for _ in range(rounds)]
+    found = [loop.run(one_round(messages)) for _ in range(rounds)]
     share = median(each.worker / each.alone for each in found)
     print(
         f"{messages} messages, {KEYS} keys, load {os.getloadavg()[0]:.1f}:"

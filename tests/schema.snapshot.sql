@@ -1589,6 +1589,7 @@ ALTER FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OU
 CREATE FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS …;
 ALTER FUNCTION ostinato.show_job_as(as_tenant text, as_correlation text, as_user text, as_key bigint, job_id bigint, parts integer, longest integer, most_events integer, most_lines integer, OUT job json, OUT attempts json, OUT steps json, OUT events json, OUT trail json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_lease(lease text, tenant_id text DEFAULT NULL::text) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
@@ -1648,6 +1649,11 @@ CREATE FUNCTION ostinato.start_bulk(verb text, state text DEFAULT NULL::text, fi
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.start_bulk(verb text, state text, filter anycompatible, canary boolean, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.start_webhook_deliveries(delivery_ids bigint[], job_ids bigint[]) RETURNS TABLE(verdict text, tenant_id text, endpoint_id bigint, endpoint text, url text, headers json, secrets text[], event_id text, body text, timeout_seconds double precision, retry json, sent_at timestamp with time zone)
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.start_webhook_deliveries(delivery_ids bigint[], job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1679,6 +1685,7 @@ ALTER FUNCTION ostinato.tenant(given text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.trail(correlation_id text, for_tenant text DEFAULT NULL::text, most integer DEFAULT 1000) RETURNS TABLE(at timestamp with time zone, source text, what text, state text, tenant_id text, job_id bigint, attempt integer, ref text, detail json)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS …;
 ALTER FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text) RETURNS text
@@ -2562,7 +2569,7 @@ ALTER FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) O
 CREATE FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
@@ -3281,6 +3288,11 @@ CREATE FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) RET
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.note_subjects(tenant_ids text[], subjects text[], tenant_id text, subject text, count integer) RETURNS bytea[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.note_subjects(tenant_ids text[], subjects text[], tenant_id text, subject text, count integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -6627,6 +6639,9 @@ GRANT ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[]
 REVOKE ALL ON FUNCTION ostinato.start_bulk(verb text, state text, filter anycompatible, canary boolean, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.start_bulk(verb text, state text, filter anycompatible, canary boolean, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.start_bulk(verb text, state text, filter anycompatible, canary boolean, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.start_webhook_deliveries(delivery_ids bigint[], job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.start_webhook_deliveries(delivery_ids bigint[], job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.start_webhook_deliveries(delivery_ids bigint[], job_ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
@@ -7460,6 +7475,9 @@ GRANT ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, 
 REVOKE ALL ON FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.note_subject(tenant_id text, subject text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_subjects(tenant_ids text[], subjects text[], tenant_id text, subject text, count integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_subjects(tenant_ids text[], subjects text[], tenant_id text, subject text, count integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_subjects(tenant_ids text[], subjects text[], tenant_id text, subject text, count integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) TO ostinato_worker;

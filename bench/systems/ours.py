@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from bench import loop
 from bench.systems.driver import STEPS, main, postgres_observer
 from bench.systems.probe import Payload, Probe
 from ostinato import App, Client, Context, SyncContext, Worker
@@ -102,7 +103,7 @@ async def open_producer(dsn: str) -> Producer:
 
 def run_worker(dsn: str, probe: Probe) -> None:
     log.configure("json", "warning")
-    asyncio.run(_work(dsn, probe))
+    loop.run(_work(dsn, probe))
 
 
 async def _work(dsn: str, probe: Probe) -> None:

@@ -4,7 +4,8 @@ import asyncio
 import itertools
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -133,26 +134,31 @@ async def emit(conn: psycopg.AsyncConnection[Any], key: str | None = None, type_
 # Through a real worker.
 
 
-async def test_what_a_receiver_took_at_the_same_moment_is_settled_together(
+async def test_what_begins_or_was_taken_at_the_same_moment_goes_together(
     lab: Lab, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An ordered endpoint is locked until the commit: ten commits one after the other would be the rate of all."""
-    came = 0
-    all_came = asyncio.Event()
-    add = Together.add
+    came = Counter[type]()
+    all_came = defaultdict[type, asyncio.Event](asyncio.Event)
+    began: list[int] = []
+    add, start = Together.add, webhook_deliveries.start
 
-    async def together(self: Together[Any, Any], *given: Any) -> Any:  # noqa: ANN401 - as add
-        nonlocal came
-        came += 1
-        if came == 8:
-            all_came.set()
-        await all_came.wait()
-        return await add(self, *given)
+    async def together(self: Together[Any, Any], key: Any, item: Any, work: Any) -> Any:  # noqa: ANN401 - as add
+        came[type(item)] += 1
+        if came[type(item)] == 8:
+            all_came[type(item)].set()
+        await all_came[type(item)].wait()
+        return await add(self, key, item, work)
+
+    async def started(conn: Any, wanted: Sequence[tuple[int, int]]) -> Any:  # noqa: ANN401 - as start
+        began.append(len(wanted))
+        return await start(conn, wanted)
 
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
 
     monkeypatch.setattr(Together, "add", together)
+    monkeypatch.setattr(webhook_deliveries, "start", started)
     async with lab.client.transaction() as conn:
         await webhooks.create_endpoint(conn, "orders", receiver.url, allowed=parse_allowed(ALLOWED), ordered=True)
     for n in range(8):
@@ -160,6 +166,7 @@ async def test_what_a_receiver_took_at_the_same_moment_is_settled_together(
     async with lab.worker(webhooks_allow_private=ALLOWED):
         await lab.until("select count(*) = 8 from ostinato_data.webhook_attempt")
 
+    assert began == [1, 7]
     assert await lab.value("select count(distinct xmin::text) from ostinato_data.webhook_attempt") == 2
     assert await lab.value("select count(*) from ostinato_data.webhook_delivery where state <> 'delivered'") == 0
     assert len(receiver.requests) == 8

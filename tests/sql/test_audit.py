@@ -26,10 +26,10 @@ OTHERS = {
         poll_jobs claim_jobs await_jobs split_claims begin_jobs complete_jobs complete_job fence_job fence_jobs
         fail_jobs fail_job snooze_jobs cancel_jobs release_jobs note_progress defer_jobs save_steps save_step sleep_jobs
         wait_jobs set_aside_held set_aside_damaged fire_schedules sequence_events dispatch_events leave_lanes heal_lanes
-        fan_out_webhooks start_webhook_delivery settle_webhook_delivery heal_webhooks mend_webhooks sample_metrics
-        evaluate_alerts fail_alerts ring_doorbell note_api_key_use record_series watch_due_alerts watch_alerts
-        watch_failed_alerts complete_webhook_deliveries run_bulk open_group seal_group join_jobs
-        note_fault""",
+        fan_out_webhooks start_webhook_delivery start_webhook_deliveries settle_webhook_delivery heal_webhooks
+        mend_webhooks sample_metrics evaluate_alerts fail_alerts ring_doorbell note_api_key_use record_series
+        watch_due_alerts watch_alerts watch_failed_alerts complete_webhook_deliveries run_bulk open_group seal_group
+        join_jobs note_fault""",
     "for callers, who wake workers with their commit, or wait for a job": "ring_at_commit watch_job",
     "upkeep": """
         upkeep_partitions upkeep_logs prune_api_keys prune_alerts prune_idempotency prune_leases prune_webhooks

@@ -577,6 +577,24 @@ def test_another_job_of_a_delivery_starts_and_settles_nothing(hooks: Hooks) -> N
     assert hooks.start(delivery)["verdict"] == "stale"
 
 
+def test_deliveries_that_begin_together_come_back_in_their_order_each_with_its_own_verdict(hooks: Hooks) -> None:
+    hooks.endpoint()
+    events = hooks.told("a", "b", "c")
+    first, second, third = hooks.deliveries()
+    hooks.settle(second)
+    asked = [third, second, first | {"job_id": 1}, first]
+
+    began = hooks.db.call(
+        "start_webhook_deliveries",
+        delivery_ids=[each["delivery_id"] for each in asked],
+        job_ids=[each["job_id"] for each in asked],
+    )
+
+    assert [row["verdict"] for row in began] == ["send", "stale", "stale", "send"]
+    assert [row["event_id"] for row in began] == [events[2], None, None, events[0]]
+    assert began[3] | {"sent_at": None} == hooks.start(first) | {"sent_at": None}
+
+
 def test_a_redriven_job_tries_a_dead_delivery_again(hooks: Hooks) -> None:
     hooks.endpoint()
     hooks.told()

@@ -1,10 +1,13 @@
 """What `make bench-check` decides from ratios; measuring is not tested here."""
 
+import json
+
 import pytest
 from rich.console import Console
 
-from bench import check, quiet
+from bench import apps, check, quiet
 from bench.check import FIGURES
+from bench.places import BASELINE as BASELINE_FILE
 
 BASELINE = {figure.name: 100.0 for figure in FIGURES}
 
@@ -64,3 +67,23 @@ def test_a_busy_machine_is_a_reason_to_skip(
 
     said = capsys.readouterr().out
     assert said == "bench-check: skipped, other work takes 63% of the machine.\n"
+
+
+def test_the_rows_of_the_applications_are_guarded_each_by_a_name_of_its_own() -> None:
+    names = [figure.name for figure in check.GUARDED]
+    measured = [row for row in apps.ROWS if row.share is not None]
+
+    assert len(set(names)) == len(names) == len(FIGURES) + len(measured)
+    assert set(json.loads(BASELINE_FILE.read_text())["ratios"]) <= set(names)
+
+
+def test_an_application_that_is_slower_against_its_yardstick_is_a_regression() -> None:
+    found = ratios() | {"POST / bare POST": [0.5]}
+
+    assert check.regressions(found, BASELINE | {"POST / bare POST": 0.6}) == [
+        "POST that enqueues / bare FastAPI, same insert"
+    ]
+
+
+def test_what_was_not_measured_is_no_regression() -> None:
+    assert check.regressions(ratios(), BASELINE | {"POST / bare POST": 0.6}) == []

@@ -13,9 +13,11 @@ structlog is imported with the first line that is logged: it brings rich along, 
 what `import ostinato` would cost.
 """
 
+import json
 import logging
 import sys
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -46,6 +48,8 @@ FIELDS = (
 )
 """The fields that every JSON line has, in this order, before the fields of its own event."""
 
+PLAIN = frozenset({int, float, bool})
+"""Of these no value is a secret."""
 LONGEST_TEXT = 16_384
 """The characters of a field that a line has: more is what a caller sent, and would cost every reader."""
 
@@ -138,12 +142,13 @@ def _shared_processors(structlog: ModuleType) -> "list[Processor]":
     return [
         structlog.contextvars.merge_contextvars,
         _flow_of,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True, key="timestamp"),
         structlog.processors.StackInfoRenderer(),
         # as plain text: the structured tracebacks would print local variables, secrets included
         structlog.processors.format_exc_info,
         _redact_event,
+        # behind it: what these two add is our own, and need not be searched
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="timestamp"),
     ]
 
 
@@ -155,7 +160,17 @@ def _renderer(structlog: ModuleType, log_format: str, out: TextIO) -> "list[Proc
                 colors=out.isatty(), timestamp_key="timestamp", exception_formatter=structlog.dev.plain_traceback
             )
         ]
-    return [_complete, structlog.processors.JSONRenderer()]
+    return [_complete, structlog.processors.JSONRenderer(_dumps)]
+
+
+@lru_cache
+def _encoder(default: "Callable[[Any], Any]") -> json.JSONEncoder:
+    return json.JSONEncoder(default=default)
+
+
+def _dumps(event: "EventDict", *, default: "Callable[[Any], Any]") -> str:
+    """Write a line as JSON, with one encoder: `json.dumps` makes another one for each."""
+    return _encoder(default).encode(event)
 
 
 def _flow_of(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict":
@@ -178,7 +193,10 @@ def _name_source(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict"
 
 
 def _redact_event(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict":
-    return {name: redact_value(name, value, LONGEST_TEXT) for name, value in event.items()}
+    return {
+        name: value if value is None or type(value) in PLAIN else redact_value(name, value, LONGEST_TEXT)
+        for name, value in event.items()
+    }
 
 
 def _route_stdlib(out: TextIO, threshold: int, formatter: logging.Formatter) -> None:

@@ -181,10 +181,12 @@ async def fan_out(conn: Connection, most: int) -> tuple[int | None, int]:
     return events, deliveries or 0
 
 
-async def start(conn: Connection, delivery_id: int, job_id: int) -> Sending:
-    """Return what the job of a delivery has to send, and where."""
-    (found,) = await call_as(conn, class_row(Sending), "start_webhook_delivery", delivery_id=delivery_id, job_id=job_id)
-    return found
+async def start(conn: Connection, wanted: Sequence[tuple[int, int]]) -> list[Sending]:
+    """Return what the jobs of some deliveries have to send, and where, in their order: a delivery and its job each."""
+    deliveries, jobs = zip(*wanted, strict=True)
+    return await call_as(
+        conn, class_row(Sending), "start_webhook_deliveries", delivery_ids=list(deliveries), job_ids=list(jobs)
+    )
 
 
 async def settle(

@@ -11,33 +11,38 @@ counted by their address, unless it is `uncounted`.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import nullcontext
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar, get_type_hints
 
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.types import Receive, Scope, Send
 
 from ostinato._core.base.errors import InvalidInput, OstinatoError, TooManyRequests
 from ostinato._core.runtime.replica import showing
 from ostinato._core.web.caller import Who, authenticated, count_stranger
 from ostinato._core.web.permissions import Permission
+from ostinato._core.web.plan import NO_BODY, Plan
 from ostinato._core.web.problems import responses
 from ostinato._core.web.strict import StrictRequest
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 LARGE_BODY = 65_536
-"""Bytes of JSON that are read at once, whoever else waits."""
+"""Bytes of JSON that are read at once, though others wait."""
 LONGEST_VALUE = 100
 """Characters of a part of the path that the log line of a request shows."""
 MOST_NAMED = 10
 LAG_HEADER = "ostinato-replica-lag"
 """How many seconds behind the replica is that an answer was read from; without it, it is the primary's."""
 PERMISSION = "x-permission"
+CHECKED = "ostinato.checked"
+"""Where a request stands for FastAPI, once its caller and its body are known to be good."""
+JSON = "application/json"
 SCHEME = "key"
 SCHEMES = {
     SCHEME: {
@@ -54,7 +59,7 @@ class Route(APIRoute):
     """A route that authenticates its caller, and reads JSON strictly.
 
     Both happen before FastAPI's own work: a caller without permission learns nothing about the
-    request, and a dependency for each would cost more than all of it.
+    request, and a dependency for each would cost more than all of it. What it takes is then read by a plan (`plan`).
     """
 
     needs: Permission | None = None
@@ -64,47 +69,76 @@ class Route(APIRoute):
     line: tuple[str, ...] = ()
     """Fields that the log line of its requests has, beside those of all."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as APIRoute
+        super().__init__(*args, **options)
+        self._known = sorted(set(_parameters_of(self.dependant)))
+        self._plan = Plan.of(self)
+        self._by_fastapi = self.app
+        self.app = self._serve
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, after authentication and the check of the body."""
+        """Return FastAPI's own handler, for a request whose caller and body are known to be good."""
         handler = super().get_route_handler()
-        takes_body = self.body_field is not None
-        known = sorted(set(_parameters_of(self.dependant)))
 
-        async def strictly(request: Request) -> Response:
-            strict = StrictRequest(request.scope, request.receive)
-            if self.line:
-                given = {name: str(value)[:LONGEST_VALUE] for name, value in request.path_params.items()}
-                note_line(request, **{name: given.get(name) for name in self.line})
-            if self.needs is not None:
-                self.needs.check((await authenticated(strict)).roles)
-                _check_parameters(request, known)
-            elif not self.uncounted:
-                count_stranger(strict)
-            if takes_body:
-                await strict.check_media_type()
-                if size := len(await strict.body()):
-                    await _read(strict, size)  # FastAPI would join all faults into one message
-            if "GET" not in (self.methods or ()):
-                return await handler(strict)
-            answer, lag = await showing(lambda: handler(strict))
-            note_lag_of(request, lag)
-            return answer
+        async def handle(request: Request) -> Response:
+            checked = request.scope[CHECKED]
+            return await self._showing(checked, lambda: handler(checked))
 
-        return strictly
+        return handle
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request: by the plan, or by FastAPI where there is none, or where it finds something wrong."""
+        request = scope[CHECKED] = StrictRequest(scope, receive)
+        body = await self._check(request)
+        values = None
+        if self._plan is not None:
+            values = await self._plan.values(request, body)
+        if self._plan is None or values is None:
+            await self._by_fastapi(scope, receive, send)
+            return
+        answer = await self._showing(request, partial(self._plan.respond, values))
+        await answer(scope, receive, send)
+
+    async def _check(self, request: StrictRequest) -> object:
+        """Authenticate the caller, and read the body strictly; returns the body, if it is JSON by its name too."""
+        if self.line:
+            given = {name: str(value)[:LONGEST_VALUE] for name, value in request.path_params.items()}
+            note_line(request, **{name: given.get(name) for name in self.line})
+        if self.needs is not None:
+            self.needs.check((await authenticated(request)).roles)
+            if request.scope["query_string"]:
+                _check_parameters(request, self._known)
+        elif not self.uncounted:
+            count_stranger(request)
+        if self.body_field is None:
+            return NO_BODY
+        kind = await request.check_media_type()
+        if not (size := len(await request.body())):
+            return NO_BODY
+        body = await _read(request, size)  # FastAPI would join all faults into one message
+        return body if kind == JSON else NO_BODY
+
+    async def _showing(self, request: Request, answer: Callable[[], Awaitable[Response]]) -> Response:
+        """Answer; what only reads may read from the replica."""
+        if "GET" not in (self.methods or ()):
+            return await answer()
+        found, lag = await showing(answer)
+        note_lag_of(request, lag)
+        return found
 
 
-async def _read(request: StrictRequest, size: int) -> None:
+async def _read(request: StrictRequest, size: int) -> object:
     """Read the JSON of a body; of large ones, which hold the event loop for long, one after the other."""
     if size <= LARGE_BODY:
-        await request.json()
-        return
+        return await request.json()
     state, caller = request.app.state, getattr(request.state, "caller", None)
     weigh = getattr(getattr(state, "authenticate", None), "weigh", None)
     async with getattr(state, "large_body", nullcontext()):
         if caller is not None and weigh is not None:
             weigh(request, caller, size)
-        await request.json()
-        await asyncio.sleep(0)  # whoever waits for the loop comes before the next
+        body: object = await request.json()
+        await asyncio.sleep(0)  # what waits for the loop comes before the next
+    return body
 
 
 def _parameters_of(dependant: Dependant) -> Iterator[str]:

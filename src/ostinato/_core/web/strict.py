@@ -21,12 +21,12 @@ class StrictRequest(Request):
             self._json = read(await self.body())
         return self._json
 
-    async def check_media_type(self) -> None:
-        """Refuse a body whose content type is not JSON."""
+    async def check_media_type(self) -> str:
+        """Refuse a body whose content type is not JSON; returns that type."""
         given = self.headers.get("content-type", "")
         kind = given.split(";")[0].strip().lower()
         if (kind == "application/json" or kind.endswith("+json")) or not await self.body():
-            return
+            return kind
         raise MediaTypeRefused(f"the content type is {kind[:100] or 'missing'}, not application/json")
 
 

@@ -69,6 +69,8 @@ ASKED_LATER = (429, 503)
 GONE = 410
 
 Taking = Together[Taken, str]
+Beginning = Together[tuple[int, int], Sending]
+"""Deliveries and their jobs, that begin at the same moment."""
 """Settles what receivers took, by endpoint."""
 
 
@@ -190,12 +192,12 @@ def app(
     sender = Sender(allowed, recorder, resolver=resolver, tls=tls)
     chance = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
     made = App(APP_NAME)
-    taking = Taking(MOST_TAKEN)
+    beginning, taking = Beginning(MOST_TAKEN), Taking(MOST_TAKEN)
 
     @made.job(queue=QUEUE, retry=Retry(permanent=(ReceiverGone,)))
     async def deliver(ctx: Context, delivery: int) -> Snooze | None:
         try:
-            await _deliver(ctx, delivery, sender, chance, taking)
+            await _deliver(ctx, delivery, sender, chance, beginning, taking)
         except (CommitUnknown, DatabaseUnavailable) as error:
             # An error of our own uses up no attempt at the receiver.
             ctx.log.warning("webhook_put_off", error=error.message)
@@ -225,10 +227,14 @@ async def probe(
     return await Sender(allowed).send(sending, vault_of(conn))
 
 
-async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Random, taking: Taking) -> None:
-    job = ctx.job
-    async with ctx._services.connection() as conn:  # noqa: SLF001  # this is the engine's own
-        sending = await webhook_deliveries.start(conn, delivery, job.id)
+async def _deliver(  # noqa: PLR0917 - what it needs
+    ctx: Context, delivery: int, sender: Sender, rng: random.Random, beginning: Beginning, taking: Taking
+) -> None:
+    async def begin(wanted: list[tuple[int, int]]) -> list[Sending]:
+        async with ctx._services.connection() as conn:  # noqa: SLF001  # this is the engine's own
+            return await webhook_deliveries.start(conn, wanted)
+
+    sending = await beginning.add(None, (delivery, ctx.job.id), begin)
     if sending.verdict != "send":
         return
     met = await sender.send(sending, ctx.vault, await ctx.shared(connections))

@@ -264,4 +264,4 @@ def _run(
                 config = listening.config_of(built.app, settings.drain_seconds, tls=tls, limits=limits)
                 await listening.serve(config, sock, stop, started, built.end_streams)
 
-    process.run(cli, settings, link, work, loop=listening.event_loop)
+    process.run(cli, settings, link, work)

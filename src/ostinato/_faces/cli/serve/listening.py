@@ -88,15 +88,6 @@ def url_of(sock: socket.socket, *, scheme: str = "http") -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def event_loop() -> asyncio.AbstractEventLoop:
-    """Return the quickest event loop there is."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
-
-
 def checked_tls(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
     """Return the files of a certificate and its key, if TLS is asked for; they must fit together."""
     if cert is None and key is None:

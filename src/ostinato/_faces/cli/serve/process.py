@@ -124,6 +124,15 @@ def stop_signals() -> list[signal.Signals]:
     return found
 
 
+def event_loop() -> asyncio.AbstractEventLoop:
+    """Return the quickest event loop there is: a quarter of the processor time of a short transaction is the loop's."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
 def leave(code: int) -> NoReturn:
     """End the process now, whatever its threads are doing."""
     for stream in (sys.stdout, sys.stderr):
@@ -138,7 +147,6 @@ def run(
     link: Link | None,
     work: Callable[[Stop], Coroutine[Any, Any, None]],
     *,
-    loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
     watch: Callable[[Stop, Link | None], None] = Stop.watch,
 ) -> NoReturn:
     """Serve until asked to stop, and end the process; errors go to the supervisor too."""
@@ -151,7 +159,7 @@ def run(
 
     try:
         # Not asyncio.run: at its end it waits for the threads of asyncio.to_thread, stuck or not.
-        loop().run_until_complete(watched())
+        event_loop().run_until_complete(watched())
     except Exception as error:  # noqa: BLE001 - told, and turned into an exit code
         told = report(cli, error)
         if link is not None:

@@ -186,7 +186,7 @@ $$;
 -- Returns the ids of the first actions on some jobs, and of those of a correlation id.
 create function ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer)
 returns setof bigint language plpgsql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set jit = off set enable_seqscan = off as $$
 begin
     return query

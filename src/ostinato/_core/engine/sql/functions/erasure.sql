@@ -108,6 +108,41 @@ begin
 end
 $$;
 
+-- Notes the subjects of `count` rows at once, and returns the hash of each in their order; null if none has a subject.
+-- The arrays hold one value for all or one for each, and what lacks one has `subject` and `tenant_id`. A note for each
+-- row would copy and search all that was noted before.
+create function ostinato_internal.note_subjects(
+    tenant_ids text[], subjects text[], tenant_id text, subject text, count integer
+) returns bytea[] language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_noted  bytea[];
+    v_hashes bytea[];
+begin
+    if subject is null and coalesce(cardinality(subjects), 0) = 0 then
+        return null;
+    end if;
+    with given as materialized (
+        select n, coalesce(case when cardinality(tenant_ids) = 1 then tenant_ids[1] else tenant_ids[n] end,
+                           note_subjects.tenant_id) as t,
+               coalesce(case when cardinality(subjects) = 1 then subjects[1] else subjects[n] end,
+                        note_subjects.subject) as s
+        from generate_series(1, count) n
+    ), hashed as materialized (
+        select d.t, d.s, ostinato_internal.subject_hash(d.t, d.s) as hash
+        from (select distinct g.t, g.s from given g where g.s is not null) d
+    )
+    select array_agg(h.hash order by g.n) into v_hashes from given g left join hashed h on h.t = g.t and h.s = g.s;
+    v_noted := coalesce(ostinato_internal.noted_subjects(), '{}');
+    perform set_config('ostinato.subjects', coalesce(current_setting('ostinato.subjects', true), '') || n.texts, true)
+    from (select string_agg(' ' || encode(d.hash, 'hex'), '') as texts
+          from (select distinct h as hash from unnest(v_hashes) h where h <> all (v_noted)
+                limit greatest(0, 1000 - cardinality(v_noted))) d) n
+    where n.texts is not null;
+    return v_hashes;
+end
+$$;
+
 -- Returns the subjects that the transaction noted; null for none.
 create function ostinato_internal.noted_subjects() returns bytea[] language sql stable as $$
     select nullif(array(select decode(s, 'hex') from pg_catalog.regexp_split_to_table(

@@ -267,14 +267,14 @@ begin
                ostinato_internal.pick(correlation_ids, n) as correlation_id,
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
                case when cardinality(limit_scopes) = 1 then limit_scopes[1] else limit_scopes[n] end as limit_scope,
-               case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts,
-               coalesce(case when cardinality(subjects) = 1 then subjects[1] else subjects[n] end, v_about) as subject
-        from unnest(args) with ordinality a (args, n)
+               case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts, a.subject
+        from unnest(args, ostinato_internal.note_subjects(tenant_ids, subjects, v_mine, v_about, cardinality(args)))
+            with ordinality a (args, subject, n)
     ), placed as materialized (
         select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue, g.run_at, g.limit_key,
                coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts, g.limit_scope,
                coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id,
-               ostinato_internal.note_subject(coalesce(g.tenant_id, v_mine), g.subject) as subject
+               g.subject
         from given g left join kind k on k.name = g.kind
     ), new_job as (
         insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,

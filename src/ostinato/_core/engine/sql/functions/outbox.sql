@@ -85,14 +85,14 @@ begin
                case when cardinality(v_tenants) = 1 then v_tenants[1] else v_tenants[n] end as tenant_id,
                ostinato_internal.pick(correlation_ids, n) as correlation_id,
                case when cardinality(occurred_ats) = 1 then occurred_ats[1] else occurred_ats[n] end as occurred_at,
-               case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer,
-               coalesce(ostinato_internal.pick(subjects, n), v_subject) as subject
-        from unnest(payloads) with ordinality g (payload, n)
+               case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer, g.subject
+        from unnest(payloads, ostinato_internal.note_subjects(
+            v_tenants, subjects, v_tenant, v_subject, cardinality(payloads))) with ordinality g (payload, subject, n)
     ), emitted as (
         insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer,
             ordering_key, payload, subject)
         select g.id, g.occurred_at, v_now, g.version, g.type, g.tenant_id, g.correlation_id, g.producer, g.ordering_key,
-            g.payload, ostinato_internal.note_subject(g.tenant_id, g.subject) from given g
+            g.payload, g.subject from given g
     ), noted as (
         insert into event_unsequenced (seq, event_id, type, tenant_id, ordering_key)
         select g.seq, g.id, g.type, g.tenant_id, g.ordering_key from given g

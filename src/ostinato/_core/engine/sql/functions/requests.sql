@@ -109,7 +109,7 @@ create function ostinato.show_job_as(
     job_id bigint, parts integer, longest integer, most_events integer, most_lines integer,
     out job json, out attempts json, out steps json, out events json, out trail json
 ) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     v_job     record;
     v_part_of text;

@@ -555,6 +555,18 @@ begin
 end
 $$;
 
+-- Does as start_webhook_delivery does for deliveries whose jobs begin at the same moment, and returns them in their
+-- order. Each has a row of its own, and none is locked for two.
+create function ostinato.start_webhook_deliveries(delivery_ids bigint[], job_ids bigint[])
+returns table (
+    verdict text, tenant_id text, endpoint_id bigint, endpoint text, url text, headers json, secrets text[],
+    event_id text, body text, timeout_seconds double precision, retry json, sent_at timestamptz
+) language sql volatile
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select s.* from unnest($1, $2) with ordinality w (delivery_id, job_id, n)
+    cross join lateral ostinato.start_webhook_delivery(w.delivery_id, w.job_id) s order by w.n
+$$;
+
 -- Returns a message that only says that it is a test, for an endpoint in any state. Nothing is written down.
 create function ostinato.probe_webhook_endpoint(
     name text, of_tenant text default null,
