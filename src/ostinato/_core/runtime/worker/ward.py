@@ -6,6 +6,7 @@ Linux) there is none: then a handler that holds the GIL for longer than the expi
 dead, and one that blocks the event loop is only named.
 """
 
+import asyncio
 import atexit
 import contextlib
 import faulthandler
@@ -47,6 +48,7 @@ main()
 """
 FAILURES_TOLD = (1, 10, 100)
 END_SECONDS = 1.0
+LONGEST_ECHO = 16
 
 
 class Guardianship:
@@ -56,6 +58,8 @@ class Guardianship:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
+        self._heard: socket.socket | None = None
+        """The line that the event loop listens to, and that signals are written to."""
         self._boards: dict[int, Board] = {}
         self._numbers = itertools.count(1)
         self._mark: str | None = None
@@ -88,7 +92,8 @@ class Guardianship:
         """Let the warden end this process, and with it what handlers have started.
 
         Called in the main thread, once, by a process that is nothing but a worker. `signals` are
-        those that ask it to stop: the warden hears of them even while the GIL is held.
+        those that ask it to stop: the warden hears of them even while the GIL is held, and wakes
+        the event loop, which may wait where no signal handler of Python's runs (uvloop does).
         """
         with self._lock:
             self._mark = os.environ[MARK] = secrets.token_hex(16)
@@ -100,9 +105,18 @@ class Guardianship:
             self.hear_signals()
 
     def hear_signals(self) -> None:
-        """Let the warden hear of signals; again after it was replaced, in the main thread."""
-        if self._line is not None and self.owned:
-            signal.set_wakeup_fd(self._line.fileno(), warn_on_full_buffer=False)
+        """Let the warden hear of signals; again after it was replaced, in the event loop of the main thread."""
+        with self._lock:
+            line, old = self._line, self._heard
+            if line is None or line is old or not self.owned:
+                return
+            self._heard = line
+        loop = asyncio.get_running_loop()
+        loop.add_reader(line, _woken, loop, line)
+        signal.set_wakeup_fd(line.fileno(), warn_on_full_buffer=False)
+        if old is not None:
+            loop.remove_reader(old)
+            old.close()
 
     def take(self, board: Board) -> int:
         """Put a worker under the warden; returns the number to leave it by."""
@@ -133,7 +147,7 @@ class Guardianship:
             return True
 
     def _start(self) -> None:
-        if self._line is not None:
+        if self._line is not None and self._line is not self._heard:  # the loop closes what it listens to
             self._line.close()
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line.settimeout(0)
@@ -206,6 +220,18 @@ class Ward:
         if board is not None:
             guardianship().leave(self._number)
             board.close()
+
+
+def _woken(loop: asyncio.AbstractEventLoop, line: socket.socket) -> None:
+    """Read what the warden says when a signal came; by now its handler has run."""
+    try:
+        said = line.recv(LONGEST_ECHO)
+    except BlockingIOError:
+        return
+    except OSError:
+        said = b""
+    if not said:  # the warden is dead; the next one has another line
+        loop.remove_reader(line)
 
 
 def _is_possible() -> bool:

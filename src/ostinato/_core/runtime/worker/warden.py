@@ -227,6 +227,8 @@ class Warden:
         if len(text) == 1:  # the number of a signal, written by the parent's own signal handler
             if text[0] in self._terms.get("signals", ()):
                 self._asked.append(time.monotonic())
+            with contextlib.suppress(OSError):  # it reads nothing: it is blocked, or gone
+                self._line.send(text, socket.MSG_DONTWAIT)  # wakes its event loop
             return True
         message = json.loads(text)
         if "terms" in message:
