@@ -140,6 +140,9 @@ def test_no_second_server_takes_commits_beside_the_first(own: Server, tmp_path: 
             asyncio.run(standby.rejoin(source_of(own), own.cluster.data_dir))
         with pytest.raises(Conflict, match="is not empty"):
             asyncio.run(standby.create(source_of(own), folder, "third"))
+        with pytest.raises(Conflict, match="a standby with the name standby follows this server"):
+            asyncio.run(standby.create(source_of(own), tmp_path / "third"))
+        assert list((tmp_path / "third").iterdir()) == []
         with pytest.raises(Conflict, match="follows nobody"):
             asyncio.run(standby.promote(own.cluster.data_dir))
 

@@ -88,15 +88,18 @@ def check(found: Identity) -> None:
         )
 
 
-async def ensure_slot(conn: Connection, name: str) -> bool:
-    """Make the slot that keeps the log until it was received, unless it is there; returns whether it was made."""
+async def ensure_slot(conn: Connection, name: str, taken: Conflict | None = None) -> bool:
+    """Make the slot that keeps the log until it was received, unless it is there; returns whether it was made.
+
+    `taken` is raised where somebody reads from it.
+    """
     found = await (await conn.execute(named("slot"), {"name": name})).fetchone()
     if found is None:
         await conn.execute(named("create_slot"), {"name": name})
         return True
     active, status, _ = found
     if active:
-        raise Conflict(
+        raise taken or Conflict(
             f"the log of this server is being received already: slot {name} has a reader",
             hint="One reader is enough. If it hangs, end that process.",
             slot=name,
@@ -106,6 +109,11 @@ async def ensure_slot(conn: Connection, name: str) -> bool:
         await conn.execute(named("create_slot"), {"name": name})
         return True
     return False
+
+
+async def end_left_reader(conn: Connection, name: str) -> None:
+    """End the reader of a slot on this machine: whoever calls holds the lock of who may read, so it is nobody's."""
+    await conn.execute(named("end_left_reader"), {"name": name})
 
 
 async def check_slot(conn: Connection, name: str) -> None:

@@ -73,7 +73,7 @@ async def create(
                 hint="Add --asynchronous, and then set synchronous_standby_names to what you want by hand.",
                 waits_for=found.waits_for,
             )
-        made_slot = await server.ensure_slot(conn, name)
+        made_slot = await server.ensure_slot(conn, name, _taken(name))
     cluster = Cluster.at(data_dir, source.programs)
     try:
         await source.run(
@@ -89,6 +89,15 @@ async def create(
             kept = "no log is kept for it" if undone else f"but drop the slot {name} first, where the server answers"
             error.hint = f"Remove the cause, and repeat it: {data_dir} is empty again, {kept}."
         raise
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(
+        f"a standby with the name {name} follows this server",
+        hint="Another one needs a name of its own: --name standby_2 --asynchronous. To make this one anew, stop it"
+        " first (pg_ctl stop).",
+        name=name,
+    )
 
 
 async def _undo(source: Source, cluster: Cluster, name: str, *, made_slot: bool) -> bool:
@@ -151,7 +160,7 @@ async def rejoin(source: Source, folder: Path, name: str = "standby", *, synchro
         )
     cluster.forget_dead()
     async with await server.connect(source.url) as conn:
-        await server.ensure_slot(conn, name)
+        await server.ensure_slot(conn, name, _taken(name))
         # Until its first checkpoint a promoted server has its old timeline on disk, which pg_rewind reads.
         await conn.execute(server.named("checkpoint"))
     if not (cluster.pgdata / "standby.signal").exists():  # else it is a standby that was stopped, and goes on

@@ -4,7 +4,8 @@
   and where the reader is synchronous, commits wait for it.
 - The slot is gone, or the server has removed what comes next: the log has a gap, which no new attempt closes. That ends
   it, with what to do; so does a server that is another one.
-- It is stopped: commits go on without it first. Killed, it does not do that: they wait until it is back.
+- It is stopped: commits go on without it first. Killed, it does not do that: they wait until it is back. Where
+  pg_receivewal has survived it, the next one takes its place: only one holds the repository's lock.
 """
 
 import asyncio
@@ -42,7 +43,8 @@ async def receive(
 
     `ready` is called with the timeline whenever it is received, also once it is received again.
     """
-    await _Receiver(source, repository, synchronous, ready, warn).run()
+    with repository.receiving():
+        await _Receiver(source, repository, synchronous, ready, warn).run()
 
 
 class _Receiver:
@@ -94,6 +96,7 @@ class _Receiver:
             if self._has_begun:
                 await server.check_slot(conn, self._name)
             else:
+                await server.end_left_reader(conn, self._name)  # of a receiver that was killed: it reads on
                 made = await server.ensure_slot(conn, self._name)
                 self._warn_of_gaps(timeline, made=made)
             self._is_reader = True
