@@ -88,7 +88,7 @@ def _restore_embedded(
         step(f"Copying {base.bytes >> 20:,} MB of {base.label}")
         log = lay_out(repository, base, cluster.pgdata, to)
         _give(making, cluster)
-        step(f"Replaying {len(log.segments)} segments of the log")
+        step(f"Replaying the log: {len(log.segments)} x {repository.about.segment_bytes >> 20} MB")
         said = _recover(cluster, to)
         settle(cluster.pgdata)
         (folder / "superuser.pgpass").unlink(missing_ok=True)  # of the server before; a new one is made

@@ -1,7 +1,7 @@
 """The server that is copied: what it is, the slot that keeps its log, and whether commits wait for a copy."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from psycopg import sql
 from psycopg.rows import class_row
 
+from ostinato._core.base.enderrors import BackupFailed
 from ostinato._core.base.errors import Conflict, Forbidden, NotConfigured, NotFound
 from ostinato._core.db import pool
 from ostinato._core.db.backup import programs
@@ -85,6 +86,16 @@ def check(found: Identity) -> None:
         raise NotConfigured(
             f"the server has wal_level {found.wal_level} and max_wal_senders {found.senders}: nobody can copy it",
             hint="alter system set wal_level = replica; alter system set max_wal_senders = 10; then restart it.",
+        )
+
+
+def check_primary(found: Identity) -> None:
+    """Refuse a server that takes no commits: nobody can wait for a copy of it, and its log has no timeline yet."""
+    if found.standby:
+        raise BackupFailed(
+            "this server is a standby itself: it takes no commits",
+            hint="Name the server that does (OSTINATO_BACKUP_URL, --data-dir). If that one is gone, promote this one"
+            " first: ostinato standby promote FOLDER",
         )
 
 
@@ -176,6 +187,18 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
     """Wait for something that the server does by itself."""
     while not await condition():  # noqa: ASYNC110 - nobody tells us
         await asyncio.sleep(LOOK_SECONDS)
+
+
+async def first(work: Coroutine[Any, Any, None], running: "asyncio.Task[None]") -> None:
+    """Do some work, unless the program that it is about ends before."""
+    doing = asyncio.create_task(work)
+    try:
+        await asyncio.wait({doing, running}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            await running
+        await doing
+    finally:
+        doing.cancel()
 
 
 async def _reads(conn: Connection, name: str, states: tuple[str, ...], column: int = 0) -> bool:

@@ -10,9 +10,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
@@ -91,6 +90,7 @@ class _Receiver:
         async with await server.connect(self._source.url) as conn:
             found = await server.identity(conn)
             self._repository.check_server(found.system)
+            server.check_primary(found)
             timeline = found.timeline_number
             folder = self._repository.log_folder(timeline)
             if self._has_begun:
@@ -109,9 +109,9 @@ class _Receiver:
             running = asyncio.create_task(_ended(process, folder))
             try:
                 if self._synchronous:
-                    await _first(server.let_commits_wait(conn, self._name), running)
+                    await server.first(server.let_commits_wait(conn, self._name), running)
                 else:
-                    await _first(server.until(lambda: server.reads(conn, self._name)), running)
+                    await server.first(server.until(lambda: server.reads(conn, self._name)), running)
                 self._has_begun, self._pause = True, FIRST_PAUSE
                 self._ready(timeline)
                 await conn.close()
@@ -167,15 +167,3 @@ async def _ended(process: asyncio.subprocess.Process, folder: Path) -> None:
 
 def _said(error: Exception) -> str:
     return error.message if isinstance(error, OstinatoError) else str(error).partition("\n")[0]
-
-
-async def _first(work: Coroutine[Any, Any, None], running: "asyncio.Task[None]") -> None:
-    """Do some work, unless the program that it is about ends before."""
-    doing = asyncio.create_task(work)
-    try:
-        await asyncio.wait({doing, running}, return_when=asyncio.FIRST_COMPLETED)
-        if running.done():
-            await running
-        await doing
-    finally:
-        doing.cancel()
