@@ -1,4 +1,4 @@
-"""`python -m bench.retention [--rows 50000000]`: a large history on one machine, and what it costs the present.
+"""`python -m bench.retention [--rows 50000000] [--retention-days 14]`: a large history on one machine, and its price.
 
 Fills a fresh database with so many outcomes over eight weeks, by statements that write sets, and measures, on the
 history and beside it:
@@ -6,8 +6,8 @@ history and beside it:
     claim       1,000 jobs claimed and completed in sets of 100, by the SQL functions; and without a history
     why         `ostinato.why` of jobs of the history
     list        the first page of a tenant's jobs, and of all, as the console asks for them
-    archive     a week into compressed JSON lines
-    drop        the weeks past 14 days of retention, dropped by upkeep
+    archive     the weeks past retention into compressed JSON lines; with more days there are fewer of them
+    drop        the same weeks, dropped by upkeep
 
 Times are medians. What a statement reads does not depend on the machine: `tests/sql/test_price*.py` counts that.
 """
@@ -31,7 +31,6 @@ from ostinato._core.engine import archive, upkeep
 
 BATCH = 250_000
 DAYS = 56
-RETENTION = 14
 ROUNDS = 20
 CLAIMS, SET = 10, 100
 
@@ -40,7 +39,9 @@ def main() -> None:
     """Fill, measure, print."""
     given = argparse.ArgumentParser()
     given.add_argument("--rows", type=int, default=50_000_000)
-    count = given.parse_args().rows
+    given.add_argument("--retention-days", type=int, default=14)
+    asked = given.parse_args()
+    count = asked.rows
     figures: dict[str, float] = {}
     with running() as server, server.database("bench_retention") as dsn:
         ours.prepare(dsn)
@@ -57,7 +58,7 @@ def main() -> None:
             figures |= {"history, GB": float(size) / 1e9, "weeks": float(weeks)}
             figures["claim and complete 100 jobs, ms"] = claims(conn)
             figures |= looks(conn)
-        figures |= asyncio.run(leave(dsn))
+        figures |= asyncio.run(leave(dsn, asked.retention_days))
     width = max(map(len, figures))
     print(f"{count:,} outcomes")
     for name, value in figures.items():
@@ -111,19 +112,19 @@ def looks(conn: psycopg.Connection[tuple[object, ...]]) -> dict[str, float]:
     }
 
 
-async def leave(dsn: str) -> dict[str, float]:
-    """Archive one week, then drop all that are past retention, one by one as upkeep does."""
+async def leave(dsn: str, retention: int) -> dict[str, float]:
+    """Archive all weeks that are past retention, then drop them, one by one as upkeep does."""
     async with await psycopg.AsyncConnection.connect(ours.worker_dsn(dsn), autocommit=True) as conn:
         with tempfile.TemporaryDirectory() as folder:
             await archive.require(conn, folder)
             began = time.monotonic()
-            done = await archive.run(conn, Shelf(folder), RETENTION)
+            done = await archive.run(conn, Shelf(folder), retention)
             seconds = time.monotonic() - began
             rows, size = sum(each.rows for each in done), sum(each.bytes for each in done)
             drops = []
             while True:
                 began = time.monotonic()
-                actions = await upkeep.run(conn, RETENTION)
+                actions = await upkeep.run(conn, retention)
                 if not any(action.action == "dropped" for action in actions):
                     break
                 drops.append(time.monotonic() - began)

@@ -118,6 +118,30 @@ def test_the_log_is_received_until_the_command_is_stopped_and_commits_go_on_then
     assert asked(own, "show synchronous_standby_names") == ""
 
 
+@pytest.mark.slow
+def test_the_next_receiver_takes_the_place_of_one_that_was_killed(own: Server, tmp_path: Path) -> None:
+    """`kill -9` ends our process alone: pg_receivewal, which it started, reads on."""
+    here = ("--data-dir", str(tmp_path / "data"), "--repository", str(tmp_path / "repository"))
+    Shell({}).run("backup", "init", str(tmp_path / "repository"), *here[:2])
+    command = [sys.executable, "-m", "ostinato", "backup", "stream", "--synchronous", "--json", *here]
+    readers = "select string_agg(pid::text, ' ') from pg_stat_replication"
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout is not None
+        assert json.loads(killed.stdout.readline())["event"] == "receiving"
+        killed.kill()
+    left = asked(own, readers)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["event"] == "receiving"
+        now = asked(own, readers)
+        process.terminate()
+
+    assert left.isdigit()
+    assert now.isdigit()
+    assert now != left
+
+
 def asked(server: Server, statement: str) -> str:
     with psycopg.connect(server.urls().admin, autocommit=True) as conn:
         ((value,),) = conn.execute(statement.encode()).fetchall()

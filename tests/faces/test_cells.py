@@ -91,6 +91,8 @@ def test_tenants_are_placed_moved_and_found_by_commands(at: Shell, two: dict[str
     assert "lives in the cell two" in at.fails("tenants", "move", "acme", "--to", "two")
     assert "no move of acme" in at.fails("tenants", "move", "acme", "--to", "one", "--give-up")
     assert at.json("tenants", "move", "acme", "--to", "one")["source"] == "two"
+    assert "there is nothing of the tenant acmee" in at.fails("tenants", "move", "acmee", "--to", "two")
+    assert list(at.json("cells", "where", "acmee")["known"].values()) == [None, None]
     assert "no cell 'nine'" in at.fails("tenants", "move", "acme", "--to", "nine", code=2)
 
     lines = {line["name"]: line for line in at.json("cells", "list")["cells"]}

@@ -15,6 +15,7 @@ from ostinato._core.db.migrate import migrate
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._faces.cli.frame.schema import components
 from tests.conftest import copy_of_engine
+from tests.disk import fill, small_disk
 from tests.faces.conftest import EMPTY, Place, Shell
 
 TENANT = "acme"
@@ -239,6 +240,22 @@ def test_a_file_is_written_by_nobodys_hand_but_ours(shell: Shell, place: Place, 
 
     assert theirs.read_bytes() == b""
     assert (tmp_path / "acme.gz").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_place_that_takes_no_file_is_named_and_keeps_no_part_of_it(
+    shell: Shell, place: Place, tmp_path: Path
+) -> None:
+    furnish(place)
+
+    said = shell.fails("tenants", "dump", TENANT, str(tmp_path / "nowhere" / "acme.gz"))
+    assert "No such file or directory" in said
+    assert "Check the path" in said
+    with small_disk(1) as disk:
+        fill(disk)
+        said = shell.fails("tenants", "dump", TENANT, str(disk / "acme.gz"))
+        assert "the disk is full: No space left on device" in said
+        assert "Make room on it" in said
+        assert [path.name for path in disk.iterdir()] == ["filler"]
 
 
 def test_who_moves_a_tenant_waits_until_nobody_works_for_it(shell: Shell, place: Place, tmp_path: Path) -> None:

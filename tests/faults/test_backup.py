@@ -10,19 +10,23 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
 from ostinato._core.base.enderrors import BackupFailed
-from ostinato._core.base.errors import Conflict, NotFound
+from ostinato._core.base.errors import Conflict, EmbeddedError, NotFound
 from ostinato._core.db import embedded
+from ostinato._core.db.backup import restore as restores
 from ostinato._core.db.backup import server as servers
 from ostinato._core.db.backup import stream, take
 from ostinato._core.db.backup import verify as verifying
 from ostinato._core.db.backup.repository import Base, Repository
 from ostinato._core.db.backup.restore import restore_embedded, restore_folder
 from ostinato._core.db.backup.verify import check_manifest
+from ostinato._core.db.cluster import Cluster
 from ostinato._core.db.embedded import Server
+from tests.disk import small_disk
 from tests.faults.receiving import receiving, source_of
 from tests.faults.replicas import copied, kill_server
 from tests.faults.site import say
@@ -33,6 +37,7 @@ ENQUEUE = "select ostinato.enqueue_job('faults.effect')"
 LOAD_THREADS = 4
 OLDEST = Path("/usr/lib/postgresql/15/bin")
 ACKNOWLEDGED = 200
+SMALL_MB = 8
 
 
 @pytest.fixture
@@ -188,7 +193,7 @@ def test_a_time_after_the_end_of_the_log_is_refused_and_leaves_nothing(
     with pytest.raises(BackupFailed, match="the log ends before"):
         restore_embedded(repository, base, tmp_path / "restored", clock(own), step=say)
 
-    assert list((tmp_path / "restored").iterdir()) == []
+    assert [path.name for path in (tmp_path / "restored").iterdir()] == ["lock"]
 
 
 def test_nothing_is_restored_over_a_database(own: Server, repository: Repository) -> None:
@@ -196,6 +201,66 @@ def test_nothing_is_restored_over_a_database(own: Server, repository: Repository
 
     with pytest.raises(Conflict, match="has a database already"):
         restore_embedded(repository, base, own.cluster.data_dir, step=say)
+
+
+def test_a_restore_without_room_says_how_much_is_needed_and_leaves_none_taken(
+    own: Server, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = base_of(own, repository)
+
+    with small_disk(SMALL_MB) as disk:
+        for place in (disk / "data", disk / "own"):
+            restored = restore_embedded if place.name == "data" else restore_folder
+            with pytest.raises(BackupFailed, match=r"MB free, and .* MB are to be restored"):
+                restored(repository, base, place)
+            with monkeypatch.context() as patched:  # it became full meanwhile
+                patched.setattr(restores, "_check_room", lambda *_: None)
+                with pytest.raises(BackupFailed, match="No space left on device"):
+                    restored(repository, base, place)
+            assert {path.name for path in place.iterdir()} <= {"lock"}
+
+    restore_folder(repository, base, tmp_path / "own")
+
+
+def test_a_restore_takes_the_place_of_one_that_was_killed_and_not_of_one_that_goes_on(
+    own: Server, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, folder = base_of(own, repository), tmp_path / "restored"
+    replaying = Cluster.at(folder / "restoring")  # as one that was killed while it replayed leaves its server
+    replaying.init()
+    replaying.configure()
+    replaying.launch()
+    left = replaying.pid()
+    assert left is not None
+
+    monkeypatch.setattr(restores, "LOCK_SECONDS", 0.0)
+    with embedded.locked(folder), pytest.raises(EmbeddedError, match="or restoring the server in"):
+        restore_embedded(repository, base, folder, step=say)
+    assert psutil.pid_exists(left)
+
+    restore_embedded(repository, base, folder, step=say)
+    assert not psutil.pid_exists(left)
+    with embedded.start(folder) as server:
+        enqueue(server)
+
+
+def test_what_is_not_ours_in_a_repository_is_passed_over_and_what_is_damaged_is_named(
+    own: Server, repository: Repository
+) -> None:
+    base = base_of(own, repository)
+    (repository.folder / "log" / "lost+found").mkdir()
+    (repository.folder / "log" / "notes").write_text("mine")
+    assert take.prune(repository, 1) == ([], [])
+    assert repository.log_without_base() is None
+
+    (repository.files(base) / "backup_manifest").write_text("{}")
+    with pytest.raises(BackupFailed, match=f"manifest of {base.label} cannot be read"):
+        asyncio.run(verifying.verify(repository, base, None))
+    assert not repository.base().verified
+    for text in ("", "[]", '{"format": 1}'):
+        (repository.folder / "repository.json").write_text(text)
+        with pytest.raises(BackupFailed, match=r"repository\.json cannot be read"):
+            Repository.open(repository.folder)
 
 
 def test_commits_wait_for_a_receiver_that_was_killed_and_go_on_when_it_is_back(

@@ -2,8 +2,6 @@
 
 import asyncio
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +11,9 @@ import pytest
 from ostinato._core.db import embedded, migrate
 from ostinato._core.db.embedded import Server
 from ostinato._core.engine.schema import ENGINE
+from tests.disk import fill, small_disk
 from tests.faults.replicas import copied, copy
 from tests.faults.site import Site
-from tests.needs import lacking
 from tests.waiting import until
 
 SIZE_MB = 360
@@ -23,20 +21,8 @@ SIZE_MB = 360
 
 @pytest.fixture
 def disk() -> Iterator[Path]:
-    """A small disk of its own, where the machine lets us make one."""
-    folder = Path(tempfile.mkdtemp(prefix="ostinato-disk-"))
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if mounted.returncode != 0:
-        folder.rmdir()
-        lacking("disk", f"no small disk can be mounted, so a full one is not tested: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-    folder.rmdir()
+    with small_disk(SIZE_MB) as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -44,19 +30,6 @@ def small(disk: Path) -> Iterator[Server]:
     server = embedded.start(disk / "data")
     yield server
     server.stop(force=True)
-
-
-def fill(disk: Path) -> Path:
-    """Leave no room at all."""
-    filler = disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        for size in (2**20, 2**12):
-            try:
-                while file.write(b"\0" * size) == size:
-                    pass
-            except OSError:
-                continue
-    return filler
 
 
 @pytest.mark.proof

@@ -13,10 +13,11 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
+from ostinato._core.base.enderrors import BackupFailed
 from ostinato._core.base.errors import Conflict, EmbeddedError, InvalidInput, NotFound
 from ostinato._core.db import embedded
 from ostinato._core.db.backup import server as servers
-from ostinato._core.db.backup import standby
+from ostinato._core.db.backup import standby, stream, take
 from ostinato._core.db.cluster import Cluster, CommandFailed
 from ostinato._core.db.embedded import Server
 from tests.faults.plain import HERE, machine, plain_server
@@ -140,8 +141,47 @@ def test_no_second_server_takes_commits_beside_the_first(own: Server, tmp_path: 
             asyncio.run(standby.rejoin(source_of(own), own.cluster.data_dir))
         with pytest.raises(Conflict, match="is not empty"):
             asyncio.run(standby.create(source_of(own), folder, "third"))
+        with pytest.raises(Conflict, match="a standby with the name standby follows this server"):
+            asyncio.run(standby.create(source_of(own), tmp_path / "third"))
+        assert list((tmp_path / "third").iterdir()) == []
         with pytest.raises(Conflict, match="follows nobody"):
             asyncio.run(standby.promote(own.cluster.data_dir))
+
+
+def test_what_is_a_standby_itself_is_followed_by_nobody_before_it_is_promoted(own: Server, tmp_path: Path) -> None:
+    """Who forgets to promote it would wait for ever: it takes no commits that a copy could have."""
+    with ended(tmp_path / "second") as folder:
+        asyncio.run(standby.create(source_of(own), folder))
+        with embedded.start(folder) as second:
+            source = source_of(second)
+            repository = asyncio.run(take.init(source, tmp_path / "repository"))
+            with pytest.raises(BackupFailed, match="is a standby itself"):
+                asyncio.run(stream.receive(source, repository))
+            with pytest.raises(BackupFailed, match="is a standby itself"):
+                asyncio.run(standby.create(source, tmp_path / "third", "third", synchronous=False))
+            kill_server(own)
+            with pytest.raises(BackupFailed, match="is a standby itself") as refused:
+                asyncio.run(standby.rejoin(source, own.cluster.data_dir))
+
+        assert "ostinato standby promote" in str(refused.value.hint)
+        assert not (own.cluster.pgdata / "standby.signal").exists()
+        assert list((tmp_path / "third").iterdir()) == []
+
+
+def test_a_copy_that_ends_is_not_waited_for(own: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ended(tmp_path / "second") as folder:
+        start = standby._start
+
+        def start_and_die(cluster: Cluster) -> None:
+            start(cluster)
+            cluster.halt("immediate")
+
+        monkeypatch.setattr(standby, "_start", start_and_die)
+        with pytest.raises(BackupFailed, match="has ended"):
+            asyncio.run(standby.create(source_of(own), folder))
+
+        assert asked(own, WAITS_FOR) == ""
+        assert list(folder.iterdir()) == []
 
 
 def test_an_old_server_that_lets_nobody_in_is_alive_and_nothing_is_promoted_beside_it(

@@ -358,15 +358,16 @@ def adopt_upgraded(cluster: Cluster) -> bool:
 
 
 @contextmanager
-def locked(data_dir: Path) -> Iterator[None]:
-    """Hold the folder while its server is initialised, started, stopped or upgraded."""
-    give_up = time.monotonic() + LOCK_SECONDS
+def locked(data_dir: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Hold the folder while its server is initialised, started, stopped, upgraded or restored."""
+    give_up = time.monotonic() + seconds
     with (data_dir / "lock").open("ab+") as file:
         while not _try_lock(file):
             if time.monotonic() > give_up:
                 raise EmbeddedError(
-                    f"Another process has been starting or stopping the server in {data_dir} for {LOCK_SECONDS} s.",
-                    hint="Find it with `ps` and end it; then start again.",
+                    f"Another process has been starting, stopping or restoring the server in {data_dir}"
+                    f" for {seconds:g} s.",
+                    hint="Wait until it has ended, or find it with `ps` and end it; then try again.",
                     folder=str(data_dir),
                 )
             _pause()

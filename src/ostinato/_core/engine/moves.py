@@ -25,8 +25,8 @@ from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import Conflict
-from ostinato._core.engine import cells, tenant_copy
+from ostinato._core.base.errors import Conflict, NotFound
+from ostinato._core.engine import cells, tenant_copy, tenant_tables
 
 LOOK_SECONDS = 0.05
 MOST_HOPS = 20  # a look while it moves may go back and forth
@@ -80,6 +80,7 @@ class Move:
 
     async def run(self) -> Moved:
         """Do the steps of the move that are left."""
+        await self._refuse_nobody()
         move_id, loaded = await self._standing()
         began = closed = time.monotonic()
         rows = 0
@@ -119,6 +120,18 @@ class Move:
         """Return the move that was begun and not finished, if there is one."""
         found = await cells.place(self._source.conn, self._tenant)
         return found.move_id if found is not None and found.state in cells.MOVING else None
+
+    async def _refuse_nobody(self) -> None:
+        """Refuse a tenant that has nothing and was placed nowhere: a wrong name would be pointed to for ever."""
+        conn = self._source.conn
+        if await cells.place(conn, self._tenant) is not None or await cells.knows(conn, self._tenant):
+            return
+        tables = await tenant_tables.tables_of(conn, self._schemas)
+        if await tenant_copy.table_with_rows(conn, self._tenant, tables) is None:
+            raise NotFound(
+                f"there is nothing of the tenant {self._tenant} in any cell",
+                hint=f"Check the name. Where a new tenant will live: ostinato cells place {self._tenant} --in CELL",
+            )
 
     async def _standing(self) -> tuple[UUID, bool]:
         """Return the move to go on with, or a new one, and whether the tenant was loaded by it."""

@@ -22,7 +22,7 @@ What may go wrong, and what then:
 `tenant_file.py` has the format of the file, `tenant_tables.py` knows the tables.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +57,7 @@ POSITIONS = {
 }
 PENDING = "ostinato_data.event_unsequenced"
 KEYS = "ostinato_data.api_key"
+AUDIT = "ostinato_data.audit_entry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,23 +171,26 @@ async def remove(conn: Connection, tenant_id: str, schemas: Sequence[str]) -> in
     return count
 
 
+async def table_with_rows(conn: Connection, tenant_id: str, tables: Iterable[Table]) -> str | None:
+    """Return a table that has rows of a tenant; None: there is nothing of it, but perhaps in the audit."""
+    for table in tables:
+        if "tenant_id" in table.columns and not table.shared and table.full not in (PENDING, AUDIT):
+            query = made("has_rows", table=name_of(table.full), tenant=sql.Literal(tenant_id))
+            if (await (await conn.execute(query)).fetchone()) == (True,):
+                return table.full
+    return None
+
+
 async def _load_all(conn: Connection, reader: Reader, tenant_id: str, schemas: Sequence[str]) -> Copied:
     await conn.execute(text("alone"))
     await conn.execute(text("as_written"))
     known = {table.full: table for table in await tables_of(conn, schemas)}
-    for table in known.values():
-        if (
-            "tenant_id" in table.columns
-            and not table.shared
-            and table.full not in (PENDING, "ostinato_data.audit_entry")
-        ):
-            query = made("has_rows", table=name_of(table.full), tenant=sql.Literal(tenant_id))
-            if (await (await conn.execute(query)).fetchone()) == (True,):
-                raise Conflict(
-                    f"{tenant_id} has rows in {table.full} already: nothing is loaded over them",
-                    hint="If it was loaded before, all is well. Else load it where the tenant is not.",
-                    table=table.full,
-                )
+    if (full := await table_with_rows(conn, tenant_id, known.values())) is not None:
+        raise Conflict(
+            f"{tenant_id} has rows in {full} already: nothing is loaded over them",
+            hint="If it was loaded before, all is well. Else load it where the tenant is not.",
+            table=full,
+        )
     floor = (await _one(conn, "floor"))[0]
     rows: dict[str, int] = {}
     stages: dict[str, str] = {}

@@ -36,11 +36,12 @@ class Writer:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self._file.close()
-        self._raw.close()
-        if kind is None:
-            self._fresh.replace(self._path)
-        else:
+        try:
+            with self._raw:
+                self._file.close()  # which writes the rest: a full disk refuses that too
+            if kind is None:
+                self._fresh.replace(self._path)
+        finally:
             self._fresh.unlink(missing_ok=True)
 
     def line(self, value: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
     repository.json           whose backups these are
     lock                      locked while a backup is made, verified or pruned
+    receiving                 locked while the log is received
     base/LABEL/               a base backup, as PostgreSQL wrote it, with its manifest
     base/LABEL.json           what we know of it; written last, so that a backup without it does not count
     log/TIMELINE/             the log that follows, in segments; the last one ends with .partial
@@ -29,6 +30,7 @@ from ostinato._core.base.errors import Conflict, InvalidInput, NotFound
 FORMAT = 1
 ABOUT = "repository.json"
 SEGMENT = re.compile(r"[0-9A-F]{24}")
+TIMELINE = re.compile(r"[0-9A-F]{8}")
 PARTIAL = ".partial"
 
 
@@ -94,7 +96,7 @@ class Repository:
         if folder.exists() and any(folder.iterdir()):
             raise Conflict(
                 f"{folder} has files in it, and is no repository of backups",
-                hint="Choose an empty folder, on another disk than the database's.",
+                hint=f"Choose an empty folder, on another disk than the database's, such as {folder / 'ostinato'}",
                 folder=str(folder),
             )
         for part in (folder, folder / "base", folder / "log"):
@@ -107,19 +109,26 @@ class Repository:
         """Open a repository that was made before."""
         try:
             found = json.loads((folder / ABOUT).read_text())
-        except FileNotFoundError:
+            if found.get("format") != FORMAT:
+                raise InvalidInput(
+                    f"{folder} has format {found.get('format')}; this release reads {FORMAT}",
+                    hint="Use the release of Ostinato that made it.",
+                    folder=str(folder),
+                )
+            return cls(folder, About(**found))
+        except (FileNotFoundError, NotADirectoryError):
             raise NotFound(
                 f"{folder} is no repository of backups: it has no {ABOUT}",
                 hint="Make one with `ostinato backup init FOLDER`, or name it with OSTINATO_BACKUP_DIR.",
                 folder=str(folder),
             ) from None
-        if found.get("format") != FORMAT:
-            raise InvalidInput(
-                f"{folder} has format {found.get('format')}; this release reads {FORMAT}",
-                hint="Use the release of Ostinato that made it.",
-                folder=str(folder),
-            )
-        return cls(folder, About(**found))
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise BackupFailed(
+                f"{folder / ABOUT} cannot be read: {error}",
+                hint="Take that file from a copy (`ostinato backup fetch` has it in an object store); else make a new"
+                " repository.",
+                file=str(folder / ABOUT),
+            ) from error
 
     def check_server(self, system: str) -> None:
         """Refuse another server than the one that these backups are of."""
@@ -135,15 +144,23 @@ class Repository:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock by which one at a time makes, verifies or prunes backups."""
-        with (self.folder / "lock").open("ab+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise Conflict(
-                    f"another process makes, verifies or prunes backups in {self.folder}",
-                    hint="Wait until it has ended, and try again.",
-                    folder=str(self.folder),
-                ) from None
+        busy = Conflict(
+            f"another process makes, verifies or prunes backups in {self.folder}",
+            hint="Wait until it has ended, and try again.",
+            folder=str(self.folder),
+        )
+        with alone(self.folder / "lock", busy):
+            yield
+
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """Hold the lock by which one at a time receives the log. The program that it starts has no part in it."""
+        busy = Conflict(
+            f"the log is being received already: another process does it in {self.folder}",
+            hint="One is enough. If it hangs, end that process.",
+            folder=str(self.folder),
+        )
+        with alone(self.folder / "receiving", busy):
             yield
 
     def bases(self) -> list[Base]:
@@ -184,6 +201,11 @@ class Repository:
         (self.folder / "base" / f"{base.label}.json").unlink(missing_ok=True)
         shutil.rmtree(self.files(base), ignore_errors=True)
 
+    def timelines(self) -> list[tuple[int, Path]]:
+        """Return the timelines whose log was received, and the folder of each; what else lies there is none of ours."""
+        there = sorted((self.folder / "log").glob("*"))
+        return [(int(path.name, 16), path) for path in there if path.is_dir() and TIMELINE.fullmatch(path.name)]
+
     def log_after(self, base: Base) -> Log:
         """Return the log that was received from the start of a base backup on."""
         there = {path.name.removesuffix(PARTIAL): path for path in self._segments(base.timeline)}
@@ -202,7 +224,7 @@ class Repository:
 
     def log_without_base(self) -> int | None:
         """Return the newest timeline if its log was received and no base backup is of it: that log restores nothing."""
-        received = [int(path.name, 16) for path in (self.folder / "log").iterdir() if any(path.iterdir())]
+        received = [timeline for timeline, folder in self.timelines() if any(folder.iterdir())]
         newest = max(received, default=0)
         return newest if newest > max((base.timeline for base in self.bases()), default=newest) else None
 
@@ -212,10 +234,9 @@ class Repository:
         for base in kept:
             name = self.segment_name(base.timeline, self.number_of(base.start_lsn))
             first[base.timeline] = min(name, first.get(base.timeline, name))
-        newest = max((int(path.name, 16) for path in (self.folder / "log").iterdir()), default=0)
+        newest = max((timeline for timeline, _ in self.timelines()), default=0)
         found: list[Path] = []
-        for folder in sorted((self.folder / "log").iterdir()):
-            timeline = int(folder.name, 16)
+        for timeline, _ in self.timelines():
             if timeline in first:
                 found += [path for path in self._segments(timeline) if path.name < first[timeline]]
             elif timeline != newest:  # the newest may wait for its first base backup
@@ -235,6 +256,17 @@ class Repository:
     def _segments(self, timeline: int) -> list[Path]:
         found = (path for path in self.log_folder(timeline).glob("*") if SEGMENT.match(path.name))
         return sorted(found, key=lambda path: path.name)
+
+
+@contextmanager
+def alone(path: Path, busy: Conflict) -> Iterator[None]:
+    """Hold a lock that ends with this process, however it ends; raises `busy` where another one holds it."""
+    with path.open("ab+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise busy from None
+        yield
 
 
 @contextmanager

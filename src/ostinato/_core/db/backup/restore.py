@@ -13,16 +13,19 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ostinato._core.base.enderrors import BackupFailed
 from ostinato._core.base.errors import Conflict
+from ostinato._core.db import embedded
 from ostinato._core.db.backup.repository import PARTIAL, Base, Log, Repository, private, sync
 from ostinato._core.db.cluster import START_SECONDS, Cluster, CommandFailed, usable_folder
 
 LOOK_SECONDS = 0.05
+LOCK_SECONDS = 3.0  # so long a server may take to be started or stopped; a restore takes longer
 # A base backup has these empty, and an object store has no empty folders; without them no server starts.
 FOLDERS = (
     *("pg_commit_ts", "pg_dynshmem", "pg_logical/mappings", "pg_logical/snapshots", "pg_notify", "pg_replslot"),
@@ -57,6 +60,13 @@ def restore_embedded(
 ) -> Restored:
     """Restore the embedded server into its data folder, which must have no database yet."""
     folder = usable_folder(data_dir)
+    with embedded.locked(folder, LOCK_SECONDS):  # a second restore, or a start that would make a new database, waits
+        return _restore_embedded(repository, base, folder, to, step)
+
+
+def _restore_embedded(
+    repository: Repository, base: Base, folder: Path, to: datetime | None, step: Callable[[str], None]
+) -> Restored:
     if (folder / "postgres").exists():
         raise Conflict(
             f"{folder} has a database already: nothing is restored over it",
@@ -65,7 +75,7 @@ def restore_embedded(
             folder=str(folder),
         )
     making = folder / "restoring"
-    shutil.rmtree(making, ignore_errors=True)
+    _clear(Cluster.at(making))
     cluster = Cluster.at(making)
     if cluster.major != repository.about.major:
         raise Conflict(
@@ -74,20 +84,18 @@ def restore_embedded(
             of=repository.about.major,
             brought=cluster.major,
         )
-    step(f"Copying {base.bytes >> 20:,} MB of {base.label}")
-    log = lay_out(repository, base, cluster.pgdata, to)
-    _give(making, cluster)
-    step(f"Replaying {len(log.segments)} segments of the log")
     try:
+        step(f"Copying {base.bytes >> 20:,} MB of {base.label}")
+        log = lay_out(repository, base, cluster.pgdata, to)
+        _give(making, cluster)
+        step(f"Replaying the log: {len(log.segments)} x {repository.about.segment_bytes >> 20} MB")
         said = _recover(cluster, to)
-    except BackupFailed:
-        shutil.rmtree(making, ignore_errors=True)
-        raise
-    settle(cluster.pgdata)
-    (folder / "superuser.pgpass").unlink(missing_ok=True)  # of the server before; a new one is made
-    cluster.pgdata.rename(folder / "postgres")
-    sync(folder)
-    shutil.rmtree(making, ignore_errors=True)
+        settle(cluster.pgdata)
+        (folder / "superuser.pgpass").unlink(missing_ok=True)  # of the server before; a new one is made
+        cluster.pgdata.rename(folder / "postgres")
+        sync(folder)
+    finally:
+        _clear(cluster)
     found = LAST_COMMIT.search(said)
     return Restored(
         folder,
@@ -99,6 +107,14 @@ def restore_embedded(
     )
 
 
+def _clear(cluster: Cluster) -> None:
+    """Leave nothing of a restore that failed, or that was killed: neither its server nor its files."""
+    if cluster.pid() is not None:
+        with suppress(CommandFailed, subprocess.TimeoutExpired):
+            cluster.halt("immediate")
+    shutil.rmtree(cluster.data_dir, ignore_errors=True)
+
+
 def restore_folder(repository: Repository, base: Base, pgdata: Path, to: datetime | None = None) -> Restored:
     """Lay the data folder of a server of one's own out; it recovers when it is started."""
     if pgdata.exists() and any(pgdata.iterdir()):
@@ -107,16 +123,39 @@ def restore_folder(repository: Repository, base: Base, pgdata: Path, to: datetim
             hint="Name an empty folder, or one that does not exist.",
             folder=str(pgdata),
         )
-    log = lay_out(repository, base, pgdata, to)
+    try:
+        log = lay_out(repository, base, pgdata, to)
+    except BaseException:
+        for left in pgdata.glob("*"):  # the folder itself may be a disk's
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+        raise
     return Restored(pgdata, base, len(log.segments), recovered=False, missing=_missing(repository, base, log))
 
 
 def lay_out(repository: Repository, base: Base, pgdata: Path, to: datetime | None) -> Log:
     """Copy a base backup with its log to a folder, as a server that recovers at its next start."""
     log = repository.log_after(base)
+    try:
+        _copy(repository, base, log, pgdata)
+    except OSError as error:
+        why = error.args[0][0][2] if isinstance(error, shutil.Error) else error
+        raise BackupFailed(
+            f"{base.label} was not copied: {why}",
+            hint=f"Nothing is left in {pgdata}. Remove the cause, or name a folder on another disk; then repeat it.",
+        ) from error
+    wanted = {"restore_command": "false", "recovery_target_action": "promote"}
+    if to is not None:
+        wanted["recovery_target_time"] = to.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f+00")
+    set_own(pgdata, wanted)
+    (pgdata / "recovery.signal").touch(mode=0o600)
+    return log
+
+
+def _copy(repository: Repository, base: Base, log: Log, pgdata: Path) -> None:
     with private():
         pgdata.mkdir(parents=True, exist_ok=True)
         pgdata.chmod(0o700)  # before the first file is in it
+        _check_room(pgdata, base.bytes + log.bytes)
         shutil.copytree(repository.files(base), pgdata, symlinks=True, dirs_exist_ok=True)
         pgdata.chmod(0o700)
         for name in FOLDERS:
@@ -124,12 +163,18 @@ def lay_out(repository: Repository, base: Base, pgdata: Path, to: datetime | Non
         (pgdata / "backup_manifest").unlink(missing_ok=True)
         for segment in log.segments:
             shutil.copyfile(segment, pgdata / "pg_wal" / segment.name.removesuffix(PARTIAL))
-    wanted = {"restore_command": "false", "recovery_target_action": "promote"}
-    if to is not None:
-        wanted["recovery_target_time"] = to.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f+00")
-    set_own(pgdata, wanted)
-    (pgdata / "recovery.signal").touch(mode=0o600)
-    return log
+
+
+def _check_room(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise BackupFailed(
+            f"there is no room: the disk of {folder} has {free >> 20:,} MB free, and {needed >> 20:,} MB are to be"
+            " restored",
+            hint="Make room, or name a folder on another disk.",
+            free_bytes=free,
+            needed_bytes=needed,
+        )
 
 
 def _missing(repository: Repository, base: Base, log: Log) -> str | None:
@@ -202,6 +247,10 @@ def _explained(said: str, to: datetime | None) -> BackupFailed:
         return BackupFailed(
             f"the log ends before {to}: nothing was committed later, or it was not received",
             hint="Restore without --to, which brings back all there is; or name an earlier time.",
+        )
+    if "No space left" in said:
+        return BackupFailed(
+            "the server could not replay the log: the disk is full", hint="Make room, or restore to another disk."
         )
     return BackupFailed(
         f"the server could not replay the log. PostgreSQL says:\n{said}",

@@ -1,7 +1,7 @@
 """The server that is copied: what it is, the slot that keeps its log, and whether commits wait for a copy."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from psycopg import sql
 from psycopg.rows import class_row
 
+from ostinato._core.base.enderrors import BackupFailed
 from ostinato._core.base.errors import Conflict, Forbidden, NotConfigured, NotFound
 from ostinato._core.db import pool
 from ostinato._core.db.backup import programs
@@ -88,15 +89,28 @@ def check(found: Identity) -> None:
         )
 
 
-async def ensure_slot(conn: Connection, name: str) -> bool:
-    """Make the slot that keeps the log until it was received, unless it is there; returns whether it was made."""
+def check_primary(found: Identity) -> None:
+    """Refuse a server that takes no commits: nobody can wait for a copy of it, and its log has no timeline yet."""
+    if found.standby:
+        raise BackupFailed(
+            "this server is a standby itself: it takes no commits",
+            hint="Name the server that does (OSTINATO_BACKUP_URL, --data-dir). If that one is gone, promote this one"
+            " first: ostinato standby promote FOLDER",
+        )
+
+
+async def ensure_slot(conn: Connection, name: str, taken: Conflict | None = None) -> bool:
+    """Make the slot that keeps the log until it was received, unless it is there; returns whether it was made.
+
+    `taken` is raised where somebody reads from it.
+    """
     found = await (await conn.execute(named("slot"), {"name": name})).fetchone()
     if found is None:
         await conn.execute(named("create_slot"), {"name": name})
         return True
     active, status, _ = found
     if active:
-        raise Conflict(
+        raise taken or Conflict(
             f"the log of this server is being received already: slot {name} has a reader",
             hint="One reader is enough. If it hangs, end that process.",
             slot=name,
@@ -106,6 +120,11 @@ async def ensure_slot(conn: Connection, name: str) -> bool:
         await conn.execute(named("create_slot"), {"name": name})
         return True
     return False
+
+
+async def end_left_reader(conn: Connection, name: str) -> None:
+    """End the reader of a slot on this machine: whoever calls holds the lock of who may read, so it is nobody's."""
+    await conn.execute(named("end_left_reader"), {"name": name})
 
 
 async def check_slot(conn: Connection, name: str) -> None:
@@ -168,6 +187,18 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
     """Wait for something that the server does by itself."""
     while not await condition():  # noqa: ASYNC110 - nobody tells us
         await asyncio.sleep(LOOK_SECONDS)
+
+
+async def first(work: Coroutine[Any, Any, None], running: "asyncio.Task[None]") -> None:
+    """Do some work, unless the program that it is about ends before."""
+    doing = asyncio.create_task(work)
+    try:
+        await asyncio.wait({doing, running}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            await running
+        await doing
+    finally:
+        doing.cancel()
 
 
 async def _reads(conn: Connection, name: str, states: tuple[str, ...], column: int = 0) -> bool:

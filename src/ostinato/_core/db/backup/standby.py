@@ -67,13 +67,14 @@ async def create(
     async with await server.connect(source.url) as conn:
         found = await server.identity(conn)
         server.check(found)
+        server.check_primary(found)
         if synchronous and found.waits_for not in ("", name):
             raise Conflict(
                 f"commits wait for {found.waits_for} already",
                 hint="Add --asynchronous, and then set synchronous_standby_names to what you want by hand.",
                 waits_for=found.waits_for,
             )
-        made_slot = await server.ensure_slot(conn, name)
+        made_slot = await server.ensure_slot(conn, name, _taken(name))
     cluster = Cluster.at(data_dir, source.programs)
     try:
         await source.run(
@@ -89,6 +90,15 @@ async def create(
             kept = "no log is kept for it" if undone else f"but drop the slot {name} first, where the server answers"
             error.hint = f"Remove the cause, and repeat it: {data_dir} is empty again, {kept}."
         raise
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(
+        f"a standby with the name {name} follows this server",
+        hint="Another one needs a name of its own: --name standby_2 --asynchronous. To make this one anew, stop it"
+        " first (pg_ctl stop).",
+        name=name,
+    )
 
 
 async def _undo(source: Source, cluster: Cluster, name: str, *, made_slot: bool) -> bool:
@@ -149,9 +159,10 @@ async def rejoin(source: Source, folder: Path, name: str = "standby", *, synchro
             f"the server in {folder} runs (process {cluster.pid()})",
             hint="Stop it first: it must not take commits any more.",
         )
-    cluster.forget_dead()
     async with await server.connect(source.url) as conn:
-        await server.ensure_slot(conn, name)
+        server.check_primary(await server.identity(conn))
+        cluster.forget_dead()
+        await server.ensure_slot(conn, name, _taken(name))
         # Until its first checkpoint a promoted server has its old timeline on disk, which pg_rewind reads.
         await conn.execute(server.named("checkpoint"))
     if not (cluster.pgdata / "standby.signal").exists():  # else it is a standby that was stopped, and goes on
@@ -195,11 +206,22 @@ async def _follow(source: Source, cluster: Cluster, name: str, *, synchronous: b
         return Standby(cluster.data_dir, name, synchronous=False, started=False)
     await asyncio.to_thread(_start, cluster)
     async with await server.connect(source.url) as conn:
-        if synchronous:
-            await server.let_commits_wait(conn, name)
-        else:
-            await server.until(lambda: server.reads(conn, name))
+        watching = asyncio.create_task(_ended(cluster))
+        try:
+            if synchronous:
+                await server.first(server.let_commits_wait(conn, name), watching)
+            else:
+                await server.first(server.until(lambda: server.reads(conn, name)), watching)
+        finally:
+            watching.cancel()
     return Standby(cluster.data_dir, name, synchronous=synchronous, started=True)
+
+
+async def _ended(cluster: Cluster) -> None:
+    """Wait for the end of a copy that should run on; raises what it said last."""
+    while cluster.pid() is not None:  # noqa: ASYNC110 - nobody tells us
+        await asyncio.sleep(LOOK_SECONDS)
+    raise BackupFailed(f"the copy in {cluster.data_dir} has ended. PostgreSQL says:\n{cluster.log_tail()}")
 
 
 def _start(cluster: Cluster) -> None:

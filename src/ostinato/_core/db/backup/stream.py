@@ -4,14 +4,14 @@
   and where the reader is synchronous, commits wait for it.
 - The slot is gone, or the server has removed what comes next: the log has a gap, which no new attempt closes. That ends
   it, with what to do; so does a server that is another one.
-- It is stopped: commits go on without it first. Killed, it does not do that: they wait until it is back.
+- It is stopped: commits go on without it first. Killed, it does not do that: they wait until it is back. Where
+  pg_receivewal has survived it, the next one takes its place: only one holds the repository's lock.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
@@ -42,7 +42,8 @@ async def receive(
 
     `ready` is called with the timeline whenever it is received, also once it is received again.
     """
-    await _Receiver(source, repository, synchronous, ready, warn).run()
+    with repository.receiving():
+        await _Receiver(source, repository, synchronous, ready, warn).run()
 
 
 class _Receiver:
@@ -89,11 +90,13 @@ class _Receiver:
         async with await server.connect(self._source.url) as conn:
             found = await server.identity(conn)
             self._repository.check_server(found.system)
+            server.check_primary(found)
             timeline = found.timeline_number
             folder = self._repository.log_folder(timeline)
             if self._has_begun:
                 await server.check_slot(conn, self._name)
             else:
+                await server.end_left_reader(conn, self._name)  # of a receiver that was killed: it reads on
                 made = await server.ensure_slot(conn, self._name)
                 self._warn_of_gaps(timeline, made=made)
             self._is_reader = True
@@ -106,9 +109,9 @@ class _Receiver:
             running = asyncio.create_task(_ended(process, folder))
             try:
                 if self._synchronous:
-                    await _first(server.let_commits_wait(conn, self._name), running)
+                    await server.first(server.let_commits_wait(conn, self._name), running)
                 else:
-                    await _first(server.until(lambda: server.reads(conn, self._name)), running)
+                    await server.first(server.until(lambda: server.reads(conn, self._name)), running)
                 self._has_begun, self._pause = True, FIRST_PAUSE
                 self._ready(timeline)
                 await conn.close()
@@ -164,15 +167,3 @@ async def _ended(process: asyncio.subprocess.Process, folder: Path) -> None:
 
 def _said(error: Exception) -> str:
     return error.message if isinstance(error, OstinatoError) else str(error).partition("\n")[0]
-
-
-async def _first(work: Coroutine[Any, Any, None], running: "asyncio.Task[None]") -> None:
-    """Do some work, unless the program that it is about ends before."""
-    doing = asyncio.create_task(work)
-    try:
-        await asyncio.wait({doing, running}, return_when=asyncio.FIRST_COMPLETED)
-        if running.done():
-            await running
-        await doing
-    finally:
-        doing.cancel()

@@ -85,7 +85,7 @@ def prune(repository: Repository, keep: int, *, preview: bool = False) -> tuple[
                 repository.drop(base)
             for path in log:
                 path.unlink(missing_ok=True)
-            for folder in (repository.folder / "log").iterdir():
+            for _, folder in repository.timelines():
                 with suppress(OSError):
                     folder.rmdir()  # only an empty one
         return gone, log

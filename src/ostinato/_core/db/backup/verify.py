@@ -91,7 +91,13 @@ async def _log(repository: Repository, segments: tuple[Path, ...], tools: Path |
 
 def check_manifest(folder: Path) -> None:
     """Compare every file with the size and SHA-256 that PostgreSQL wrote into the manifest."""
-    listed = json.loads((folder / "backup_manifest").read_bytes())["Files"]
+    try:
+        listed = json.loads((folder / "backup_manifest").read_bytes())["Files"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise BackupFailed(
+            f"the manifest of {folder.name} cannot be read: {error}",
+            hint="Nobody can tell whether its files are whole: restore from another backup, and take a new one.",
+        ) from error
     wrong = [entry["Path"] for entry in listed if "Path" in entry and _differs(folder / entry["Path"], entry)]
     if wrong:
         raise BackupFailed(

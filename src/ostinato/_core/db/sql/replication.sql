@@ -28,6 +28,12 @@ select pg_catalog.pg_create_physical_replication_slot(%(name)s, true);
 select pg_catalog.pg_drop_replication_slot(s.slot_name)
 from pg_catalog.pg_replication_slots s where s.slot_name = %(name)s and not s.active;
 
+-- name: end_left_reader
+-- Ends the reader of a slot that is on the machine of this session, and waits until it is gone.
+select pg_catalog.pg_terminate_backend(r.pid, 10000)
+from pg_catalog.pg_replication_slots s join pg_catalog.pg_stat_replication r on r.pid = s.active_pid
+where s.slot_name = %(name)s and r.client_addr is not distinct from pg_catalog.inet_client_addr();
+
 -- name: reader
 -- Whether a reader is there, and whether commits wait for it.
 select r.state, r.sync_state from pg_catalog.pg_stat_replication r where r.application_name = %(name)s;

@@ -34,6 +34,7 @@ from ostinato._core.base.errors import InvalidInput, OstinatoError
 from ostinato._core.base.release import own_release
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.sqlstate import translate
+from ostinato._faces.cli.frame.files import told
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.frame.output import Output
 
@@ -290,15 +291,19 @@ def report(cli: Cli, error: Exception) -> OstinatoError:
     """Report an error, and return it as an error of ours."""
     if cli.debug:
         traceback.print_exception(error, file=sys.stderr)
-    if isinstance(error, OstinatoError | psycopg.Error):
-        known = translate(error)
-    else:
-        known = OstinatoError(
-            f"internal error: {type(error).__name__}: {error}",
-            hint="Run it again with --debug, and report what it prints.",
-        )
+    known = _known(error)
     cli.out.error(known)
     return known
+
+
+def _known(error: Exception) -> OstinatoError:
+    if isinstance(error, OstinatoError | psycopg.Error):
+        return translate(error)
+    if isinstance(error, OSError) and (refused := told(error)) is not None:
+        return refused
+    return OstinatoError(
+        f"internal error: {type(error).__name__}: {error}", hint="Run it again with --debug, and report what it prints."
+    )
 
 
 def _run(cli: Cli, work: Callable[[], None]) -> None:

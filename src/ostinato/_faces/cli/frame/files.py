@@ -1,12 +1,16 @@
 """Reads what is given in a file or on stdin: a command line is seen by every user of the machine, and kept.
 
 text = read_given("-", "--args-file")
+known = told(error)                        # what a disk or a folder refused to any command, with what to do
 """
 
+import errno
 import sys
 from pathlib import Path
 
-from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.errors import InvalidInput, OstinatoError
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 MOST_CHARACTERS = 16 * 1024 * 1024
 """More than any argument or header may have: a file that never ends is not read to its end."""
@@ -30,3 +34,16 @@ def read_given(path: str, option: str) -> str:
             f"{option}: {'stdin' if path == '-' else path} is empty", hint="Name a file, or - for stdin."
         )
     return text
+
+
+def told(error: OSError) -> OstinatoError | None:
+    """Return what a disk or a folder refused as an error of ours; None: it was neither."""
+    why, place = error.strerror or str(error), error.filename
+    if error.errno in FULL:
+        where = f" ({place})" if place else ""
+        return OstinatoError(f"the disk is full{where}: {why}", hint="Make room on it, and repeat the command.")
+    if place is None:
+        return None
+    return OstinatoError(
+        f"{place}: {why}", hint="Check the path, and what this user may do there; then repeat the command."
+    )
