@@ -12,7 +12,7 @@ from tests.browser.place import TENANT, Looker, Place, looking, needs_chromium
 from tests.conftest import copy_of_engine
 from tests.faces.processes import at_terminal
 
-pytestmark = [needs_chromium, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [needs_chromium, pytest.mark.proof, pytest.mark.timeout(1800)]
 
 MANY = 200
 """Jobs that are added at once: many more than all that was done before."""
