@@ -12,7 +12,7 @@ from tests.browser.place import NARROW, TENANT, Looker, Place, looking, needs_ch
 from tests.conftest import copy_of_engine
 from tests.faces.processes import at_terminal
 
-pytestmark = [needs_chromium, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [needs_chromium, pytest.mark.proof, pytest.mark.timeout(1800)]
 
 MANY = 5
 """So many times what was done before is added at once: in whichever minutes it runs, one has more than all before."""

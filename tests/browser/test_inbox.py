@@ -10,7 +10,7 @@ from tests.browser.desk import ROLES, furnish_apps, scan_twice
 from tests.browser.place import NARROW, TENANT, Looker, Place, asking, looking, needs_chromium
 from tests.waiting import until
 
-pytestmark = [needs_chromium, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [needs_chromium, pytest.mark.proof, pytest.mark.timeout(1800)]
 
 OPEN = "select count(*) from watchfolder.duplicate where state = 'DUPLICATE_PENDING'"
 DECIDED = "select decided_by || ' ' || action from watchfolder.duplicate order by decided_at desc nulls last limit 1"

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, expect
 
 from tests.browser.place import NARROW, TENANT, Looker, Place, asking, looking, needs_chromium
+from tests.slow import first_only
 from tests.sql.engine import Held, Session, arrays
 from tests.waiting import until
 
@@ -162,7 +163,7 @@ def test_now_moves_by_itself(lea: Looker, place: Place) -> None:
     expect(lea.page.locator("[data-figure=scheduled]").first).not_to_have_text(before)
 
 
-@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+@pytest.fixture(params=first_only([True, False]), ids=["with scripts", "without scripts"])
 def olga(request: pytest.FixtureRequest, browser: Browser, place: Place, keys: dict[str, str]) -> Iterator[Looker]:
     """An operator of the installation, with scripts and without."""
     with looking(browser, place, java_script_enabled=request.param) as looker:

@@ -123,6 +123,7 @@ def test_the_loss_of_the_disk_under_load_loses_no_job_that_was_acknowledged(
         enqueue(server)
 
 
+@pytest.mark.proof
 def test_a_base_backup_that_was_taken_first_is_continued_by_the_log(
     own: Server, repository: Repository, tmp_path: Path
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_base_backup_that_was_taken_first_is_continued_by_the_log(
         assert kept in jobs_in(server)
 
 
+@pytest.mark.proof
 def test_log_that_no_base_backup_precedes_is_warned_of_and_said_to_be_missing(
     own: Server, repository: Repository, tmp_path: Path
 ) -> None:
@@ -185,6 +187,7 @@ def test_a_restore_to_a_time_has_what_was_committed_until_then_and_no_more(
     assert gone not in there
 
 
+@pytest.mark.proof
 def test_a_time_after_the_end_of_the_log_is_refused_and_leaves_nothing(
     own: Server, repository: Repository, tmp_path: Path
 ) -> None:
@@ -306,6 +309,7 @@ def test_a_second_receiver_and_another_server_are_refused(own: Server, repositor
         base_of(own, repository)
 
 
+@pytest.mark.proof
 def test_a_connection_that_breaks_is_made_anew_and_that_is_said(own: Server, repository: Repository) -> None:
     """Its own, and all of them, for as long as the server is away."""
     with receiving(source_of(own), repository, synchronous=True) as warned:
@@ -343,6 +347,7 @@ def drop_slots(server: Server) -> None:
     until(gone)
 
 
+@pytest.mark.proof
 def test_a_slot_that_is_gone_ends_the_stream_with_what_to_do(own: Server, repository: Repository) -> None:
     source = source_of(own)
     with pytest.raises(NotFound, match=f"slot {repository.about.slot} is gone") as told:
@@ -353,6 +358,7 @@ def test_a_slot_that_is_gone_ends_the_stream_with_what_to_do(own: Server, reposi
         assert "Take a base backup now" in warned[0]
 
 
+@pytest.mark.proof
 def test_log_that_the_server_no_longer_has_ends_the_stream_with_what_to_do(
     own: Server, repository: Repository, tmp_path: Path
 ) -> None:
@@ -413,6 +419,7 @@ def test_damage_to_a_file_a_segment_or_the_order_of_the_log_is_found(own: Server
         check_manifest(repository.files(base))
 
 
+@pytest.mark.proof
 def test_pruning_keeps_the_newest_and_the_newest_that_was_verified(own: Server, repository: Repository) -> None:
     source = source_of(own)
     with receiving(source, repository):
@@ -430,6 +437,7 @@ def test_pruning_keeps_the_newest_and_the_newest_that_was_verified(own: Server, 
     assert not [path for path in repository.log_folder(1).iterdir() if path.name < log.segments[0].name]
 
 
+@pytest.mark.proof
 def test_a_backup_that_was_killed_half_way_counts_for_nothing_and_is_swept(own: Server, repository: Repository) -> None:
     half = repository.folder / "base" / ".20200101T000000Z.new"
     half.mkdir()
@@ -442,6 +450,7 @@ def test_a_backup_that_was_killed_half_way_counts_for_nothing_and_is_swept(own: 
     assert [path.name for path in sorted((repository.folder / "base").iterdir())] == [base.label, f"{base.label}.json"]
 
 
+@pytest.mark.proof
 @needs("postgresql-15", here=(OLDEST / "postgres").exists(), reason="PostgreSQL 15 is not installed")
 def test_a_server_of_ones_own_is_copied_with_the_programs_of_its_version(tmp_path: Path) -> None:
     """It is laid out in a folder, and recovers when its owner starts it."""

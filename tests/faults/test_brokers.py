@@ -8,6 +8,7 @@ import pytest
 
 from tests.brokers import broker
 from tests.faults.site import Site
+from tests.slow import first_only
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.slow
 EVENTS = 8
 
 
-@pytest.mark.parametrize("kind", ["rabbitmq", "nats"])
+@pytest.mark.parametrize("kind", first_only(["rabbitmq", "nats"]))
 def test_a_worker_killed_between_the_broker_and_its_verdict_repeats_and_keeps_the_order(
     site: Site, kind: str, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_verdict_of_a_job_without_its_row_holds_up_no_other_verdict(site: Site
     assert quarantined(site) == [blocker]
 
 
+@pytest.mark.proof
 def test_a_row_that_is_missing_behind_the_backlog_of_another_tenant_does_not_stop_its_queue(site: Site) -> None:
     site.rows(BACKLOG, "faults.plain", "a", 20_500)  # more than anybody looks through
     gone, last = (site.value("select ostinato.enqueue_job('faults.plain', tenant_id => 'b')") for _ in range(2))

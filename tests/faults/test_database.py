@@ -59,6 +59,7 @@ def test_a_crash_of_the_database_under_load_loses_nothing_and_work_resumes_by_it
     assert len(crew.alive) == 2
 
 
+@pytest.mark.proof
 def test_a_backend_that_is_killed_takes_all_sessions_along_and_work_resumes_by_itself(site: Site) -> None:
     """PostgreSQL ends every other session then, because the shared memory may be damaged."""
     crew = site.crew(concurrency=5, beat_seconds=1, expiry_seconds=60)
@@ -78,6 +79,7 @@ def test_a_backend_that_is_killed_takes_all_sessions_along_and_work_resumes_by_i
     assert site.value("select pg_postmaster_start_time()") == started  # it recovered by itself
 
 
+@pytest.mark.proof
 def test_an_outage_longer_than_the_expiry_takes_no_job_from_a_living_worker(site: Site) -> None:
     """The tick gap: after it every lease looks expired, and none is. What the database remembers is made an hour old,
     because an outage of that length is the same to it.

@@ -103,6 +103,7 @@ async def test_a_life_of_jobs(lab: Lab) -> None:
     assert await lab.rows("select job_id, attempt from effect order by 1") == [(others[2], 1), (others[3], 1)]
 
 
+@pytest.mark.proof
 async def test_many_calls_on_few_connections(lab: Lab) -> None:
     """More than a driver needs to prepare a statement, on connections that others use too."""
 

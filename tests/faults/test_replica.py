@@ -174,6 +174,7 @@ async def test_who_acted_reads_the_primary_until_the_replica_must_have_it_and_ot
     assert LAG in other.headers
 
 
+@pytest.mark.proof
 async def test_a_replica_that_is_too_far_behind_away_or_promoted_is_not_read_and_that_is_said_once(
     site: Site, logs: list[EventDict]
 ) -> None:
@@ -210,6 +211,7 @@ async def test_a_replica_that_is_too_far_behind_away_or_promoted_is_not_read_and
             await conn.execute("create table public.written ()")
 
 
+@pytest.mark.proof
 async def test_a_request_that_meets_a_dead_replica_is_answered_by_the_primary(
     site: Site, logs: list[EventDict], patience: pytest.MonkeyPatch
 ) -> None:

@@ -89,6 +89,7 @@ def test_a_failover_to_it_loses_nothing_and_the_old_server_rejoins(own: Server, 
             own.cluster.halt("immediate")
 
 
+@pytest.mark.proof
 def test_what_was_never_acknowledged_is_gone_when_the_old_server_rejoins(own: Server, tmp_path: Path) -> None:
     """Cut off from its standby, the old server has a commit that nobody was told of."""
     with ended(tmp_path / "second") as folder:
@@ -130,6 +131,7 @@ def test_a_standby_that_was_killed_goes_on_where_it_was(own: Server, tmp_path: P
             conn.execute(ENQUEUE)
 
 
+@pytest.mark.proof
 def test_no_second_server_takes_commits_beside_the_first(own: Server, tmp_path: Path) -> None:
     with ended(tmp_path / "second") as folder:
         asyncio.run(standby.create(source_of(own), folder, synchronous=False))
@@ -184,6 +186,7 @@ def test_a_copy_that_ends_is_not_waited_for(own: Server, tmp_path: Path, monkeyp
         assert list(folder.iterdir()) == []
 
 
+@pytest.mark.proof
 def test_an_old_server_that_lets_nobody_in_is_alive_and_nothing_is_promoted_beside_it(
     own: Server, tmp_path: Path
 ) -> None:
@@ -227,7 +230,7 @@ def test_what_cannot_be_is_said_before_anything_is_copied(own: Server, tmp_path:
     assert not (tmp_path / "second" / "postgres").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @needs("linux", here=sys.platform == "linux", reason="only Linux lets a process adopt orphans")
 def test_the_zombie_of_a_killed_server_does_not_keep_its_folder_locked(seed: Path, tmp_path: Path) -> None:
     """As below a supervisor that reaps late: the process id of the lock file is still there."""
@@ -251,6 +254,7 @@ def test_the_zombie_of_a_killed_server_does_not_keep_its_folder_locked(seed: Pat
             psutil.wait_procs(family)
 
 
+@pytest.mark.proof
 @needs("postgresql-15", here=(OLDEST / "postgres").exists(), reason="PostgreSQL 15 is not installed")
 def test_a_server_of_ones_own_gets_a_standby_which_is_promoted_and_the_old_one_rejoins(tmp_path: Path) -> None:
     """Two machines, with what `initdb` makes: no settings and no password of ours anywhere."""
@@ -281,6 +285,7 @@ def test_a_server_of_ones_own_gets_a_standby_which_is_promoted_and_the_old_one_r
         assert at(first, WAITS_FOR) == ""
 
 
+@pytest.mark.proof
 @needs("postgresql-15", here=(OLDEST / "postgres").exists(), reason="PostgreSQL 15 is not installed")
 def test_a_standby_that_cannot_start_leaves_nothing_behind_and_is_made_once_it_can(tmp_path: Path) -> None:
     first = machine(tmp_path / "first")

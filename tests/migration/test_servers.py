@@ -118,6 +118,7 @@ async def test_a_worker_works_on_this_server(server: Server) -> None:
         await running
 
 
+@pytest.mark.proof
 async def test_machines_tenants_and_trails_hold_on_this_server(server: Server) -> None:
     async with engine_on(server, "holds") as engine:
         await engine.admin.execute("create schema billing authorization ostinato_owner")
@@ -149,6 +150,7 @@ async def test_machines_tenants_and_trails_hold_on_this_server(server: Server) -
     assert [(line.source, line.state) for line in told] == [("transition", "sent")]
 
 
+@pytest.mark.proof
 async def test_schedules_fire_once_a_slot_on_this_server(server: Server) -> None:
     served: list[Slot] = []
     rounds = App("rounds")
@@ -176,6 +178,7 @@ async def test_schedules_fire_once_a_slot_on_this_server(server: Server) -> None
     assert dense == [first + timedelta(minutes=30 * n) for n in range(8)]
 
 
+@pytest.mark.proof
 async def test_steps_sleeps_and_waits_hold_on_this_server(server: Server) -> None:
     local = App("steps")
     ran: list[str] = []
@@ -201,6 +204,7 @@ async def test_steps_sleeps_and_waits_hold_on_this_server(server: Server) -> Non
     assert (report.done, ran, restarted) == (1, ["one"], "done")
 
 
+@pytest.mark.proof
 async def test_webhooks_are_delivered_on_this_server(server: Server) -> None:
     here = "127.0.0.1:*"
     paid = App("shop").event("order.paid")

@@ -3,10 +3,14 @@
 import asyncio
 import time
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 
 from ostinato import Context, SyncContext, leases
+from ostinato._core.engine import claims
+from ostinato._core.engine.claims import Job
+from ostinato._core.runtime.worker import claimer
 from ostinato._core.runtime.worker.slots import Slots
 from tests.runtime.lab import QUICK, Lab
 from tests.waiting import until_async
@@ -129,6 +133,32 @@ async def test_jobs_that_would_only_wait_for_a_connection_are_left_to_others(lab
         goes_on.set()
         for job in waiting:
             await lab.becomes(job, "done")
+
+
+async def test_each_transaction_that_ends_costs_no_claim(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that leaves out the kinds that wait for a connection steps over all their jobs, to find nothing."""
+    monkeypatch.setattr(claimer, "CROWDED_SECONDS", 3600, raising=False)
+    ask, empty = claims.claim, []
+
+    async def noted(*args: Any, **options: Any) -> list[Job]:  # noqa: ANN401 - as it is called
+        found = await ask(*args, **options)
+        if not found:
+            empty.append(options["kinds"])
+        return found
+
+    monkeypatch.setattr(claims, "claim", noted)
+
+    @lab.app.job()
+    async def write(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await conn.execute("select pg_sleep(0.005)")
+
+    jobs = await write.enqueue_many(lab.client, [{}] * 200)
+    async with lab.worker(handler_connections=2, poll_seconds=3600):
+        for job in jobs:
+            await lab.becomes(job, "done")
+
+    assert len(empty) < len(jobs) / 2
 
 
 async def test_pool_sizes_follow_the_concurrency_within_what_the_server_has(lab: Lab) -> None:

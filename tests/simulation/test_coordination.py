@@ -45,7 +45,10 @@ def test_no_history_loses_a_child(place: Arena, first: int) -> None:
         assert played.broken is None, played.report()
 
 
-@pytest.mark.parametrize("concept", ["leases", "idempotency", "outbox", "schedules", "steps", "children"])
+CONCEPTS = ["leases", "idempotency", "outbox", "schedules", "steps", "children"]
+
+
+@pytest.mark.parametrize("concept", first_only(CONCEPTS))
 def test_the_same_seed_is_the_same_run(place: Arena, concept: str) -> None:
     first = run_coordination(place, 7, concept=concept)
     run_coordination(place, 8, concept=concept)
@@ -55,9 +58,12 @@ def test_the_same_seed_is_the_same_run(place: Arena, concept: str) -> None:
     assert second.digest == first.digest
 
 
-@pytest.mark.parametrize(
-    "mutant", first_only(MUTANTS, each=lambda mutant: mutant.concept), ids=lambda mutant: mutant.name
-)
+def sort_of(mutant: Mutant) -> str:
+    """Of each concept one is quick, but of children: such a one takes a dozen seconds of a processor."""
+    return CONCEPTS[0] if mutant.concept == "children" else mutant.concept
+
+
+@pytest.mark.parametrize("mutant", first_only(MUTANTS, each=sort_of), ids=lambda mutant: mutant.name)
 def test_a_mutant_is_found(place: Arena, mutant: Mutant, capsys: pytest.CaptureFixture[str]) -> None:
     seeds = [mutant.seed, *(seed for seed in range(1, MORE_SEEDS) if seed != mutant.seed)]
     with mutant.applied(place):

@@ -40,7 +40,7 @@ def stations(folders: Folders, ocr: int = 2) -> Iterator[dict[str, Any]]:
         yield {"prep_url": prep.url, "ocr_url": reader.url}
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("many", first_only([SOME, MANY]))
 def test_a_thousand_files_at_once(memory_path: Path, many: int, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +103,7 @@ def orchestrator(folders: Folders, urls: dict[str, str]) -> "subprocess.Popen[by
     )
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_an_orchestrator_killed_again_and_again_loses_nothing(memory_path: Path) -> None:
     folders = Folders.below(memory_path / "data")
     chance = random.Random(7)

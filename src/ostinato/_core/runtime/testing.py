@@ -146,12 +146,12 @@ class Engine:
         lists it; with `pass_timeouts` its time runs out. The same seed gives the same jitter.
         """
         rng = random.Random(seed)  # noqa: S311  # jitter only
-        database = self.database
         # As a worker that starts now: the settings of applications are read anew.
         settings = dataclasses.replace(self.settings, _sections={})
-        async with Pool(database.url, role="testing", pooled=database.pooled, vault=settings.vault) as pool:
-            runner = _Runner(database, pool, apps, rng, settings)
-            return await runner.run(self.clock if move_clock else None, timeouts=pass_timeouts)
+        # On the connections of the client: a new one plans and compiles everything anew, which takes most of the time.
+        pool = self.client._pool  # noqa: SLF001 - a client's sessions are a worker's
+        runner = _Runner(self.database, pool, apps, rng, settings)
+        return await runner.run(self.clock if move_clock else None, timeouts=pass_timeouts)
 
 
 @asynccontextmanager
@@ -237,8 +237,9 @@ class _Runner:
         self._kinds: dict[str, JobKind[Any]] = merged_kinds(self._apps)
         self._queues = list(queues_of(self._apps))
         self._rng = rng
-        self._finisher = Finisher(Keeper(pool), Recorder(), events=event_kinds(self._kinds))
-        self.saver = Saver(Keeper(pool), Recorder(), rng)
+        self._keepers = Keeper(pool), Keeper(pool)
+        self._finisher = Finisher(self._keepers[0], Recorder(), events=event_kinds(self._kinds))
+        self.saver = Saver(self._keepers[1], Recorder(), rng)
         self.shared = Shared()
         self.settings = settings
         self._threads = Threads("ostinato-test")
@@ -252,6 +253,8 @@ class _Runner:
         finally:
             self.saver.loop.stop()
             await saving
+            for keeper in self._keepers:
+                await keeper.release()
 
     async def _run_all(self, moving: Clock | None, *, timeouts: bool) -> Report:
         async with self._pool.connection() as conn:

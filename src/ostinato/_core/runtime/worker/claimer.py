@@ -32,6 +32,8 @@ LOAD_SECONDS = 0.03
 HOT_SECONDS = 0.0009  # the event loop waits whole milliseconds: this is one, 0.0012 is two
 PATIENCE_SECONDS = 0.005  # a ring for another queue waits as long
 HELD_BACK_SECONDS = 0.2
+CROWDED_SECONDS = 0.05
+"""How long a queue rests that has nothing but jobs which wait for a connection."""
 SILENT_SECONDS = 0.05
 AT_ONCE = 0.0
 """The due time of a queue while a claim is under way: one that is roused meanwhile has a later."""
@@ -85,6 +87,7 @@ class Claimer:
         self._due: dict[str, float] = {}
         self._found_at: dict[str, float] = {}
         self._hot_until: dict[str, float] = {}
+        self._crowded_until: dict[str, float] = {}
         self._ready: frozenset[str] = frozenset()
         self._cursors: dict[str, str | None] = {}
         self._asked_for = kinds
@@ -112,7 +115,7 @@ class Claimer:
         """Claim the kinds that had to wait for a connection, if any had to."""
         if self._asked_for is self._kinds:
             self.loop.wake()
-        else:
+        elif self._lanes.buffered <= self._lanes.ahead():  # otherwise those that are here use it
             self.rouse()
 
     def ended(self, queue: str, *, plainly: bool) -> None:
@@ -122,7 +125,9 @@ class Claimer:
         a slot of a limit: after it a claim from a queue without limits would find nothing.
         """
         if not plainly or queue in self._limited or queue in self._ready:
-            self.rouse(queue)
+            crowded = time.monotonic() < self._crowded_until.get(queue, 0.0)  # it is due soon anyway
+            if not crowded or self._lanes.buffered <= self._lanes.ahead():
+                self.rouse(queue)
 
     async def learn_limits(self, conn: AsyncConnection[Any]) -> None:
         """Ask which of the queues have limits."""
@@ -182,15 +187,17 @@ class Claimer:
                 self._due[queue] = AT_ONCE
                 return 0
             self._plenty.discard(queue)
-            self._schedule(queue)
+            self._schedule(queue, found)
         return max(0.0, min(self._due.values()) - time.monotonic()) if self._due else FOREVER
 
-    def _schedule(self, queue: str) -> None:
+    def _schedule(self, queue: str, found: int) -> None:
         """Set when to claim again from a queue that gave all it had."""
         if self._due[queue] != AT_ONCE:
             return  # it was roused meanwhile, by a commit that the claim may not have seen
         now = time.monotonic()
-        if now < self._hot_until.get(queue, 0.0):
+        if not found and self._asked_for is not self._kinds:
+            self._due[queue] = self._crowded_until[queue] = now + CROWDED_SECONDS
+        elif now < self._hot_until.get(queue, 0.0):
             self._due[queue] = now + HOT_SECONDS
         elif queue in self._ready:  # kept back by a limit, or of kinds that others run
             self._due[queue] = now + HELD_BACK_SECONDS
@@ -245,8 +252,8 @@ class Claimer:
         return jobs
 
     def _wanted_kinds(self) -> list[str]:
-        """Return the kinds to claim: none that use a connection while all are in use."""
-        if self._connections() > 0 or not self._marker.apart:
+        """Return the kinds to claim: while all connections are in use, those that use one only for the next moment."""
+        if not self._marker.apart or self._connections() > 0 or self._lanes.buffered < self._lanes.ahead():
             return self._kinds
         return [kind for kind in self._kinds if kind not in self._marker.apart]
 

@@ -143,9 +143,13 @@ class Lanes:
         """Return how many of the jobs that are claimed now may start at once."""
         return max(0, self._soon() - self._buffer.ready)
 
+    def ahead(self) -> int:
+        """Return how many jobs start within a moment at the present rate."""
+        return int(self._rate * SOON_SECONDS)
+
     def _soon(self) -> int:
         """Return how many jobs are to start within a moment."""
-        return self._concurrency - len(self.contexts) + int(self._rate * SOON_SECONDS)
+        return self._concurrency - len(self.contexts) + self.ahead()
 
     def add(self, jobs: Sequence[Job], starts: int | None = None) -> None:
         """Take claimed jobs in, of which the first `starts` may start at once; None means all.
@@ -226,7 +230,7 @@ class Lanes:
 
     def _soon_behind(self, jobs: list[Job]) -> list[Job]:
         """Return the jobs behind these that are to start within a moment, and may not yet."""
-        room = int(self._rate * SOON_SECONDS)
+        room = self.ahead()
         found: list[Job] = []
         for job in jobs:
             while len(found) < room and (follower := self._behind.get(job.id)) is not None and not follower.begun:
