@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import needs
 from tests.waiting import until
 
 IDLE = """
@@ -37,7 +38,7 @@ def sleeps(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="There is no warden, and asyncio's own means do.")
+@needs("linux", here=sys.platform == "linux", reason="There is no warden here, and asyncio's own means do.")
 @pytest.mark.parametrize("when", ["from the start", "after its warden died"])
 def test_an_idle_process_hears_a_signal_without_anything_else_to_wake_it(when: str) -> None:
     """uvloop waits in C, where no signal handler of Python's runs: the warden wakes it."""

@@ -99,7 +99,7 @@ class _Node:
         return cls(call, dependant.name, path, query, header, dependant.request_param_name, known)
 
     def read(self, request: Request, into: list[dict[str, Any]]) -> bool:
-        """Read the values of this and of all parts, in their order; whether all of them are right."""
+        """Return whether all values of this and of its parts are right; adds them in their order."""
         if not all(part.read(request, into) for part in self.parts):
             return False
         values: dict[str, Any] = {}

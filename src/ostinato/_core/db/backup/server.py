@@ -123,7 +123,7 @@ async def ensure_slot(conn: Connection, name: str, taken: Conflict | None = None
 
 
 async def end_left_reader(conn: Connection, name: str) -> None:
-    """End the reader of a slot on this machine: whoever calls holds the lock of who may read, so it is nobody's."""
+    """End the reader of a slot on this machine: the caller holds the lock of the one reader, so no other reads."""
     await conn.execute(named("end_left_reader"), {"name": name})
 
 
