@@ -106,7 +106,7 @@ async def test_what_a_plan_does_not_know_is_left_to_fastapi() -> None:
     assert (await asked(OURS, "GET", "/several?kind=a&kind=b")).json() == {"number": 2, "said": ""}
 
 
-async def test_a_dependency_is_called_once() -> None:
+async def test_a_dependency_is_called_once_for_all_that_ask_for_it() -> None:
     calls = 0
 
     async def counting() -> int:
@@ -114,13 +114,28 @@ async def test_a_dependency_is_called_once() -> None:
         calls += 1
         return calls
 
-    async def ask(count: Annotated[int, Depends(counting)], size: int) -> Found:
-        return Found(number=count, said=str(size))
+    async def doubled(count: Annotated[int, Depends(counting)]) -> int:
+        return 2 * count
+
+    async def ask(
+        count: Annotated[int, Depends(counting)], twice: Annotated[int, Depends(doubled)], size: int
+    ) -> Found:
+        return Found(number=count, said=f"{size} {twice}")
 
     router = Router()
     router.get("/count", public=True, uncounted=True)(ask)
     app = FastAPI()
     app.router.routes.extend(router.routes)
 
-    assert (await asked(app, "GET", "/count?size=2")).json() == {"number": 1, "said": "2"}
+    assert (await asked(app, "GET", "/count?size=2")).json() == {"number": 1, "said": "2 2"}
     assert calls == 1
+
+    async def anew(
+        count: Annotated[int, Depends(counting, use_cache=False)], other: Annotated[int, Depends(counting)]
+    ) -> Found:
+        return Found(number=other - count, said="")
+
+    router.get("/anew", public=True, uncounted=True)(anew)
+    app.router.routes[:] = [*app.router.routes, router.routes[-1]]
+
+    assert (await asked(app, "GET", "/anew")).json()["number"] == 1

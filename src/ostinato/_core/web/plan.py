@@ -71,6 +71,8 @@ class _Node:
     query: tuple[_Parameter, ...]
     header: tuple[_Parameter, ...]
     request: str | None
+    shared: bool
+    """Whether two that ask for it get the same, as dependencies do unless they say otherwise."""
     parts: tuple["_Node", ...]
 
     @classmethod
@@ -96,7 +98,7 @@ class _Node:
             return None
         path, query, header = (tuple(one for one in each if one is not None) for each in found)
         known = tuple(part for part in parts if part is not None)
-        return cls(call, dependant.name, path, query, header, dependant.request_param_name, known)
+        return cls(call, dependant.name, path, query, header, dependant.request_param_name, dependant.use_cache, known)
 
     def read(self, request: Request, into: list[dict[str, Any]]) -> bool:
         """Return whether all values of this and of its parts are right; adds them in their order."""
@@ -124,12 +126,21 @@ class _Node:
             values[self.request] = request
         return True
 
-    async def solve(self, read: list[dict[str, Any]]) -> dict[str, Any]:
+    async def solve(self, read: list[dict[str, Any]], done: dict[_Call, Any]) -> dict[str, Any]:
         """Call the dependencies with the values that were read, and return what the node itself is called with."""
-        solved = {part.name: await part.call(**await part.solve(read)) for part in self.parts}
+        solved = [(part.name, await part.result(read, done)) for part in self.parts]
         values = read.pop(0)
-        values.update((name, each) for name, each in solved.items() if name is not None)
+        values.update((name, each) for name, each in solved if name is not None)
         return values
+
+    async def result(self, read: list[dict[str, Any]], done: dict[_Call, Any]) -> object:
+        """Call this dependency, unless another one that asks for it has done so."""
+        values = await self.solve(read, done)
+        if not self.shared:
+            return await self.call(**values)
+        if self.call not in done:
+            done[self.call] = await self.call(**values)
+        return done[self.call]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +186,7 @@ class Plan:
             read[-1][self.body.name], errors = self.body.validate(body)
             if errors:
                 return None
-        return await self.node.solve(read)
+        return await self.node.solve(read, {})
 
     async def respond(self, values: dict[str, Any]) -> Response:
         """Call the route, and return its answer."""
