@@ -13,6 +13,7 @@ from tests.waiting import until
 ROLES = ("admin", "agency_user", "capture", "clerk", "organizer")
 FOLDERS = "/api/v1/watchfolder/folders"
 FOLDER = "courrier"
+FAILING = "rebuts"
 CAPTURES = "/documents/capture"
 BULK = "/api/v1/engine/bulk"
 
@@ -51,6 +52,16 @@ def scan_twice(http: httpx.Client, first: str, second: str, text: str) -> str:
     _put(incoming, second, page)
     until(lambda: bool(_waiting(http)))
     return str(_waiting(http)[0]["job_key"])
+
+
+def scan_badly(http: httpx.Client, name: str) -> None:
+    """Have a file fail that is a picture by its first bytes only, in a folder of its own."""
+    made = http.post(FOLDERS, json={"name": FAILING})
+    assert made.status_code in (201, 409), made.text
+    incoming = Path(_asked(http, f"{FOLDERS}/{FAILING}")["path"]) / "in"
+    until(incoming.is_dir)
+    _put(incoming, name, scans.render(scans.FACTURE, dpi=40, kind="PNG")[:400])
+    until(lambda: bool(_asked(http, f"{FOLDERS}/{FAILING}/jobs", state="ERROR")["jobs"]))
 
 
 def _jobs(http: httpx.Client, state: str) -> list[dict[str, Any]]:

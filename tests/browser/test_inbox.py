@@ -6,13 +6,14 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Dialog, expect
 
-from tests.browser.desk import ROLES, furnish_apps, scan_twice
+from tests.browser.desk import ROLES, furnish_apps, scan_badly, scan_twice
 from tests.browser.place import NARROW, TENANT, Looker, Place, asking, looking, needs_chromium
 from tests.waiting import until
 
 pytestmark = [needs_chromium, pytest.mark.proof, pytest.mark.timeout(1800)]
 
 OPEN = "select count(*) from watchfolder.duplicate where state = 'DUPLICATE_PENDING'"
+FAILED = "select count(*) from watchfolder.job where file_name = 'coupe.png' and state = 'ERROR'"
 DECIDED = "select decided_by || ' ' || action from watchfolder.duplicate order by decided_at desc nulls last limit 1"
 
 
@@ -84,6 +85,27 @@ def test_without_scripts_the_same_is_done_by_buttons_on_a_telephone(browser: Bro
 
         expect(looker.page.get_by_role("status")).to_contain_text("Décidé")
     assert place.value(DECIDED) == "carla USE_EXISTING_RESULT"
+
+
+def test_a_scan_that_failed_is_tried_again_by_one_key(carla: Looker, place: Place, key: str) -> None:
+    with asking(place.url, key) as http:
+        scan_badly(http, "coupe.png")
+    page = carla.page
+    carla.go("/inbox?item=watchfolder")
+    while "coupe.png could not be read" not in page.inner_text("#decision"):
+        expect(page.get_by_role("link", name="Next one")).to_be_visible()
+        with carla.leaving():
+            page.keyboard.press("j")
+    expect(page.locator("#decision")).to_contain_text("The file is damaged.")
+    assert carla.violations() == []
+
+    with carla.leaving():
+        page.keyboard.press("1")
+
+    expect(page.get_by_role("status")).to_contain_text("It goes through again")
+    sent = "select decided_by from watchfolder.job where file_name = 'coupe.png' and sent_at is not null"
+    until(lambda: place.value(sent) == "carla")
+    until(lambda: place.value(FAILED) == 2)  # the same bytes fail again, as a job of its own, which waits anew
 
 
 def test_a_scan_is_found_by_its_words_and_opened(carla: Looker, place: Place) -> None:

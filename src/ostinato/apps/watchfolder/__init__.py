@@ -20,6 +20,7 @@ APP = App(
         "ostinato.apps.watchfolder.pages:SCANS",
         "ostinato.apps.watchfolder.pages:SCAN",
         "ostinato.apps.watchfolder.pages:DUPLICATES",
+        "ostinato.apps.watchfolder.waiting:FAILED",
     ),
     alerts="ostinato.apps.watchfolder.alerts:ALERTS",
     doctor="ostinato.apps.watchfolder.checkup:CHECKUP",

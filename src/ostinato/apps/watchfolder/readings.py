@@ -32,10 +32,11 @@ class Reading:
 
 
 def read(folder: Path) -> Reading | None:
-    """Read what OCR left in the folder of a job; None when it left no text."""
+    """Read what OCR left in the folder of a job; None when it left neither a text nor a first page."""
     text = _bytes(folder / TEXT, MOST_LETTERS * 4)
     if text is None:
-        return None
+        first = _picture(folder / FIRST_PAGE)
+        return None if first is None else Reading("", first, None)
     body = text.decode("utf-8", "replace").replace("\0", "")[:MOST_LETTERS]
     return Reading(body, _picture(folder / FIRST_PAGE), _picture(folder / RESULT_PAGE))
 

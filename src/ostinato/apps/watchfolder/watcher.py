@@ -9,18 +9,21 @@ A job's work folder is removed only when all its states were recorded, and every
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from psycopg import AsyncConnection
 
-from ostinato.apps.watchfolder import readings, service
-from ostinato.apps.watchfolder.model import Document
+from ostinato.apps.watchfolder import failed, readings, service
+from ostinato.apps.watchfolder.model import FINAL, Document
 from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.tick import duplicates
+from ostinato.apps.watchfolder.tick.again import send_again
 from ostinato.apps.watchfolder.tick.context import Hooks
+from ostinato.apps.watchfolder.tick.decisions import NotYet
+from ostinato.apps.watchfolder.tick.duplicates import Undecidable
 from ostinato.apps.watchfolder.tick.orchestrator import BUSY_TICK_SECONDS, LOOK_SECONDS, Orchestrator
 from ostinato.apps.watchfolder.tick.profile import Profile
 from ostinato.apps.watchfolder.tick.sights import blocked_sentence, last_problem
@@ -144,9 +147,10 @@ class Watcher:
         documents, files = dict(self._pending), list(self._refused)
         folders = self._orchestrator.folders
         held = await asyncio.to_thread(duplicates.held, folders) if look else None
-        done = [key for key, each in documents.items() if each.get("state") == "DONE"] if self._keeps else []
-        read = {key: await asyncio.to_thread(readings.read, folders.job(key)) for key in done}
+        ended = [key for key, each in documents.items() if each.get("state") in FINAL] if self._keeps else []
+        read = {key: await asyncio.to_thread(readings.read, folders.job(key)) for key in ended}
         decisions: list[dict[str, Any]] = []
+        again: Sequence[dict[str, Any]] = ()
         active = True
         async with self._ctx.fenced() as conn:
             rejected = await service.record(conn, self._place, documents.values())
@@ -154,6 +158,7 @@ class Watcher:
             await service.emit_refused(conn, self._place, files)
             if held is not None:
                 decisions = await service.reconcile(conn, self._place, held)
+                again = await failed.to_send(conn, self._place)
                 active = await self._is_active(conn)
             if note or documents:
                 await self._note(conn)
@@ -168,7 +173,25 @@ class Watcher:
             self._unwritten = {}
         for row in decisions:
             await asyncio.to_thread(self._write_down, row)
+        for row in again:
+            await self._send_again(row)
         return active
+
+    async def _send_again(self, row: dict[str, Any]) -> None:
+        """Send a failed file through again; what cannot be done is told, or tried again when it is only in the way."""
+        why = None
+        tick = self._orchestrator.new_tick(None)
+        try:
+            await self._in_thread(send_again, tick, row["job_key"], row["file_name"], row["decided_by"])
+        except NotYet:
+            return
+        except Undecidable as error:
+            why = str(error)
+        except OSError as error:  # a full disk, or somebody writes to it
+            self._unwritten[row["job_key"]] = f"{type(error).__name__}: {error}"
+            return
+        async with self._ctx.fenced() as conn:
+            await failed.note_sent(conn, self._place, row["job_key"], why)
 
     async def _is_active(self, conn: AsyncConnection[Any]) -> bool:
         place = self._place

@@ -56,6 +56,8 @@ def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     seen = look(source, report)
     pages = seen.pages
     report(0, pages)
+    folder = Path(task["folder"])
+    draw_first_page(source, folder / FIRST_PAGE)  # first, so that a person sees also what then cannot be read
     notes: list[str] = []
     facts: dict[str, Any] = {"engine": task["engine"]["name"]}
     if not seen.unread:
@@ -73,9 +75,7 @@ def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     chars = sum(len(text.strip()) for text in texts)
     if chars == 0:
         notes.append("no_text")
-    folder = Path(task["folder"])
     (folder / TEXT).write_text("\f".join(texts), "utf-8", "replace")
-    draw_first_page(source, folder / FIRST_PAGE)
     draw_first_page(part, folder / RESULT_PAGE)
     with part.open("rb+") as file:
         os.fsync(file.fileno())

@@ -1,5 +1,5 @@
--- Who may do what. Tenants make folders, pause them, and decide about duplicates; what is in the tables is written by
--- workers.
+-- Who may do what. Tenants make folders, pause them, and decide about duplicates and failed files; what is in the
+-- tables is written by workers.
 grant usage on schema watchfolder to ostinato_worker, ostinato_tenant;
 revoke all on all tables in schema watchfolder from ostinato_worker, ostinato_tenant;
 
@@ -10,6 +10,7 @@ grant update (ticked_at, metrics, problem) on watchfolder.folder to ostinato_wor
 grant insert, update on watchfolder.job, watchfolder.duplicate to ostinato_worker;
 grant update (state, action, decided_files, decided_by, decided_at, message) on watchfolder.duplicate
     to ostinato_tenant;
+grant update (decision, decided_by, decided_at) on watchfolder.job to ostinato_tenant;
 grant select on watchfolder.reading to ostinato_worker, ostinato_tenant;
 grant insert, update on watchfolder.reading to ostinato_worker;
 grant delete on watchfolder.folder, watchfolder.job, watchfolder.duplicate to ostinato_worker;

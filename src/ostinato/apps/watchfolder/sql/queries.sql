@@ -265,3 +265,51 @@ select count(*) from (
     select from watchfolder.duplicate d
     join watchfolder.folder f on f.tenant_id = d.tenant_id and f.id = d.folder_id and f.removed_at is null
     where d.state = 'DUPLICATE_PENDING' limit 1000) waiting;
+
+-- name: failed_to_decide
+-- The files that could not be read and wait for a person, oldest first.
+select j.tenant_id, j.folder_id, f.name as folder, j.job_key, j.file_name, j.pages, j.created_at, j.changed_at,
+       j.attempt_prep + j.attempt_ocr as attempts, j.cause ->> 'code' as code, left(j.message, 500) as message,
+       j.decision_note, r.first_page is not null as has_first
+from watchfolder.job j
+join watchfolder.folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id and f.removed_at is null
+left join watchfolder.reading r on (r.tenant_id, r.folder_id, r.job_key) = (j.tenant_id, j.folder_id, j.job_key)
+where j.state = 'ERROR' and j.decision is null
+order by j.changed_at, j.job_key limit 100;
+
+-- name: count_failed
+-- How many wait, in folders that were not removed; it stops at a thousand.
+select count(*) from (
+    select from watchfolder.job j
+    join watchfolder.folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id and f.removed_at is null
+    where j.state = 'ERROR' and j.decision is null limit 1000) waiting;
+
+-- name: decide_failed
+-- Decides about a file that could not be read; no row when it does not wait for that.
+update watchfolder.job j set decision = %(decision)s, decided_by = %(by)s, decided_at = ostinato.now()
+from watchfolder.folder f
+where j.tenant_id = %(tenant_id)s and j.folder_id = %(folder_id)s and j.job_key = %(job_key)s
+    and j.state = 'ERROR' and j.decision is null
+    and f.tenant_id = j.tenant_id and f.id = j.folder_id and f.removed_at is null
+returning j.file_name;
+
+-- name: failed_decision
+-- What was decided about a file that could not be read, and by whom.
+select j.decision, j.decided_by from watchfolder.job j
+join watchfolder.folder f on f.tenant_id = j.tenant_id and f.id = j.folder_id and f.removed_at is null
+where j.tenant_id = %(tenant_id)s and j.folder_id = %(folder_id)s and j.job_key = %(job_key)s and j.state = 'ERROR';
+
+-- name: failed_to_send
+-- The files of a folder that are to be sent through again.
+select j.job_key, j.file_name, j.decided_by from watchfolder.job j
+where j.tenant_id = %(tenant_id)s and j.folder_id = %(folder_id)s and j.decision = 'RETRY' and j.sent_at is null
+order by j.decided_at limit 100;
+
+-- name: note_sent
+-- Notes that a file was sent through again; with a reason why it could not be, it waits for a person once more.
+update watchfolder.job set
+    decision = case when %(why)s::text is null then decision end,
+    sent_at = case when %(why)s::text is null then ostinato.now() end,
+    decision_note = %(why)s
+where tenant_id = %(tenant_id)s and folder_id = %(folder_id)s and job_key = %(job_key)s
+    and decision = 'RETRY' and sent_at is null;

@@ -116,7 +116,7 @@ def _do(tick: Tick, job_key: str, path: Path, decision: Document) -> None:
             _use_existing(tick, job_key, name)
             move_unique(path, _archive_path(tick), safe_name(name))
         case "FORCE_REPROCESS":
-            _force(tick, job_key, path, name, decision)
+            force(tick, job_key, path, name, decision)
         case _:
             raise AssertionError("unreachable")
 
@@ -168,8 +168,8 @@ def _existing(tick: Tick, job_key: str) -> Path:
     return result
 
 
-def _force(tick: Tick, job_key: str, path: Path, name: str, decision: Document) -> None:
-    """Send the file through again. Its nonce is known before the file is back in `in/`."""
+def force(tick: Tick, job_key: str, path: Path, name: str, decision: Document, **facts: str) -> None:
+    """Send the file through again. Its nonce is known, with the facts, before the file is back in `in/`."""
     forced = tick.index["forced"]
     nonce = _known_nonce(forced, job_key, path.name)
     if nonce is None:
@@ -180,6 +180,7 @@ def _force(tick: Tick, job_key: str, path: Path, name: str, decision: Document) 
             "held": path.name,
             "decidedBy": decision.get("decidedBy"),
             "registeredAt": now_iso(),
+            **facts,
         }
         tick.memory.dirty = True
     if tick.memory.dirty:
