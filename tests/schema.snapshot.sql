@@ -2271,6 +2271,11 @@ CREATE FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigin
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.close_parent(parent text, id text, week integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.close_parent(parent text, id text, week integer) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.event (
     id bigint NOT NULL,
     occurred_at timestamp with time zone NOT NULL,
@@ -2561,11 +2566,11 @@ CREATE FUNCTION ostinato_internal.fault_lasts() RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato_internal.fault_lasts() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) RETURNS bigint
+CREATE FUNCTION ostinato_internal.fill_week(parent text, id text, week integer, closed boolean) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.fill_week(parent text, id text, week integer, closed boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3052,11 +3057,6 @@ CREATE FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.lock_written(parent text, week integer) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato_internal.lock_written(parent text, week integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.log_weeks(parent text) RETURNS SETOF integer
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3770,6 +3770,10 @@ CREATE FUNCTION ostinato_internal.refuse_moved(job_id bigint) RETURNS text
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_moved(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_overlooked(job_id bigint) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_overlooked(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_real_clock() RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -3784,7 +3788,7 @@ CREATE FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) R
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_unknown(job_id bigint) RETURNS void
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.refuse_unknown(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.refuse_unknown_bulk(bulk_id bigint) RETURNS void
@@ -6958,6 +6962,9 @@ GRANT ALL ON FUNCTION ostinato_internal.claim_of(job_id bigint, attempt integer)
 REVOKE ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.close_parent(parent text, id text, week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.close_parent(parent text, id text, week integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.close_parent(parent text, id text, week integer) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.event TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) FROM PUBLIC;
@@ -7082,9 +7089,9 @@ GRANT ALL ON FUNCTION ostinato_internal.fan_out_cap() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.fault_lasts() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.fault_lasts() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer, closed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer, closed boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer, closed boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.find_actions(ids bigint[], of_correlation text, of_tenant text, most integer) TO ostinato_tenant;
@@ -7321,9 +7328,6 @@ GRANT ALL ON FUNCTION ostinato_internal.lock_subscription(name text) TO ostinato
 REVOKE ALL ON FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.lock_written(parent text, week integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.lock_written(parent text, week integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.lock_written(parent text, week integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.log_weeks(parent text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.log_weeks(parent text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.log_weeks(parent text) TO ostinato_tenant;
@@ -7733,6 +7737,9 @@ GRANT ALL ON FUNCTION ostinato_internal.refuse_lease(tenant_id text, name text, 
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_overlooked(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_overlooked(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_overlooked(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.refuse_real_clock() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_real_clock() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.refuse_real_clock() TO ostinato_tenant;

@@ -70,6 +70,33 @@ async def test_rows_can_be_made_into_objects(conn: Connection) -> None:
     assert await call_as(conn, class_row(Pair), "pairs", n=1) == [Pair(1, "n1")]
 
 
+MOVED = """
+    create sequence ostinato.asked;
+    grant usage on sequence ostinato.asked to ostinato_worker;
+    create function ostinato.find(missing int) returns bigint language plpgsql as $$
+    begin
+        if nextval('ostinato.asked') <= missing then
+            raise exception 'job 7 was moved to another partition just now'
+                using errcode = '40001', detail = '{"job_id": 7}';
+        end if;
+        return currval('ostinato.asked');
+    end $$;
+"""
+
+
+async def test_a_call_that_met_a_row_on_its_way_to_another_partition_asks_once_more(
+    urls: Urls, conn: Connection
+) -> None:
+    with psycopg.connect(urls.admin, autocommit=True) as admin:
+        admin.execute(MOVED)
+
+    assert await call_value(conn, "find", missing=1) == 2
+    with pytest.raises(DatabaseUnavailable, match="job 7 was moved") as caught:
+        await call_value(conn, "find", missing=100)
+    assert caught.value.values["job_id"] == 7  # who sets a lost row aside is told which
+    assert await call_value(conn, "find", missing=4) == 5
+
+
 async def test_one_row_means_one_row(conn: Connection) -> None:
     with pytest.raises(NotFound, match="2 rows"):
         await call_one(conn, "pairs", n=2)

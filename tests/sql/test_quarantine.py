@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.sql.engine import Clock, Session, Sessions, arrays, ids, refused, until_blocked
-from tests.sql.test_moved import claimed_ahead
+from tests.sql.test_moved import WEEK_AHEAD, claimed_ahead, move_with_the_parent_open
 
 # A job's arguments as bytes that no client can decode; only a superuser can do this.
 DAMAGE = """
@@ -99,17 +99,29 @@ def test_what_upkeep_is_moving_is_not_set_aside(db: Session, other: Session, adm
     held = claimed_ahead(db, clock)
     job = held.id
 
-    with other.transaction():
-        other.call("upkeep_partitions", retention_days=14)
+    with admin.transaction():
+        admin.rows("lock table only ostinato_data.job in share update exclusive mode")  # as upkeep does
+        move_with_the_parent_open(admin, WEEK_AHEAD)
         assert db.call("set_aside_held", **arrays([held])) == []
         waiting = db.later("fail_jobs", **arrays([held]), delays=[1.0], errors=["{}"], signatures=["x"])
-        until_blocked(admin, db, other)
+        until_blocked(other, db, admin)
     with refused("40001"):
         waiting.result()
 
     assert db.call("set_aside_held", **arrays([held])) == []
     assert quarantined(db) == []
     assert db.state(job) == "running"
+
+
+def test_who_sets_jobs_aside_while_upkeep_moves_them_sets_none_aside(db: Session, other: Session, clock: Clock) -> None:
+    held = claimed_ahead(db, clock)
+
+    with other.transaction():
+        other.call("upkeep_partitions", retention_days=14)
+        assert db.call("set_aside_held", **arrays([held])) == []
+
+    assert db.call("set_aside_held", **arrays([held])) == []
+    assert (quarantined(db), db.state(held.id)) == ([], "running")
 
 
 def test_a_repaired_job_is_restored_and_a_damaged_one_refused(db: Session, admin: Session) -> None:

@@ -434,7 +434,7 @@ def test_a_week_is_filled_with_the_steps_that_belong_to_it(db: Session, admin: S
     save(db, job)
     admin.call("make_partition", parent="step", name="step_20260226")
 
-    assert admin.get("fill_week", parent="step", id="job_id", week=8) == 1
+    assert admin.get("fill_week", parent="step", id="job_id", week=8, closed=True) == 1
 
     assert len(load(db, job.id)) == 1
 

@@ -24,8 +24,8 @@ from ostinato._core.base.errortree import by_sqlstate
 
 # The same statement, sent again, may well succeed: serialization, deadlock, lock not available.
 TRANSIENT = {"40001", "40P01", "55P03"}
-# The function or result shape changed under a statement that was planned before.
-STALE_PLAN = {"0A000": "cached plan", "XX000": "cache lookup failed"}
+# The function, the result shape or the partitions changed under a statement that was planned before.
+STALE_PLAN = {"0A000": "cached plan", "XX000": "cache lookup failed", "40001": "was moved to another partition"}
 
 # The server is stopping, starting, full, or a standby. Class 08 (the connection) belongs here too.
 UNAVAILABLE = {
@@ -174,7 +174,7 @@ def _from_server(error: psycopg.Error) -> OstinatoError:
     state, said = error.sqlstate, _sentence(error)
     if by_sqlstate(state) is None and (state is None or is_lost(error)):
         return _without_word(error, said, state)
-    if is_stale_plan(error):
+    if is_stale_plan(error) and state not in TRANSIENT:
         return _in_the_way(said, state)
     return translate_words(state, said, error.diag.message_hint, error.diag.message_detail)
 

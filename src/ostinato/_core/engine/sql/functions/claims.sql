@@ -694,14 +694,24 @@ begin
 end
 $$;
 
--- Refuses to go on without the row of a job. Upkeep moves rows from one partition to another under a lock; a statement
--- that waited for that lock has a snapshot that is older than the move, so it sees the row in neither place.
+-- Refuses to go on without the row of a job. It is lost, or it was moved to another partition while the parent was
+-- open: a statement that waited for the old partition has a plan from before the move and a snapshot from after it, and
+-- sees the row in neither place. Upkeep closes the parent (close_parent in upkeep.sql), so it does not do that.
 create function ostinato_internal.refuse_moved(job_id bigint) returns text language plpgsql as $$
 begin
     raise exception using errcode = '40001', message = format('job %s was moved to another partition just now', job_id),
         detail = json_build_object('job_id', job_id),
         hint = 'Nothing was changed: call again.';
 end
+$$;
+
+-- Refuses to say that a job is not there if partitions were made or dropped since the caller's snapshot: a plan of now
+-- looks for the job only where it is now, and a snapshot from before has it where it was. Returns null otherwise. The
+-- list itself is read by snapshot in pg_inherits, and as of now by pg_partition_tree.
+create function ostinato_internal.refuse_overlooked(job_id bigint) returns text language sql stable as $$
+    select ostinato_internal.refuse_moved($1)
+    where array(select i.inhrelid from pg_inherits i where i.inhparent = 'ostinato_data.job'::regclass order by 1)
+       <> array(select t.relid::oid from pg_partition_tree('ostinato_data.job') t where t.level = 1 order by 1)
 $$;
 
 -- Finishes jobs successfully. Returns the ids of those that were refused as stale. `in_transaction`: it is part of a

@@ -346,9 +346,10 @@ begin
 end
 $$;
 
--- Raises the error of a job that is not there.
-create function ostinato_internal.refuse_unknown(job_id bigint) returns void language plpgsql as $$
+-- Raises the error of a job that is not there. It looks with the snapshot of its caller.
+create function ostinato_internal.refuse_unknown(job_id bigint) returns void language plpgsql stable as $$
 begin
+    perform ostinato_internal.refuse_overlooked(job_id);
     raise exception using errcode = 'OS404', message = format('there is no job %s', job_id),
         detail = json_build_object('job_id', job_id),
         hint = 'Check the id; finished jobs leave the history after the retention time.';

@@ -369,14 +369,15 @@ $$;
 -- Returns the state of a job, by the place it is in; null when there is no such job.
 create function ostinato.job_state(job_id bigint) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select case
-        when ostinato_internal.is_ready(j.id) then 'ready'
-        when exists (select from scheduled s where s.job_id = j.id) then 'scheduled'
-        when exists (select from ostinato_internal.held_jobs(array[j.id])) then 'running'
-        when exists (select from dead_letter d where d.job_id = j.id) then 'dead'
-        else (select o.outcome from outcome o where o.job_id = j.id order by o.attempt desc limit 1)
-    end
-    from job j where j.id = $1
+    select coalesce((
+        select case
+            when ostinato_internal.is_ready(j.id) then 'ready'
+            when exists (select from scheduled s where s.job_id = j.id) then 'scheduled'
+            when exists (select from ostinato_internal.held_jobs(array[j.id])) then 'running'
+            when exists (select from dead_letter d where d.job_id = j.id) then 'dead'
+            else (select o.outcome from outcome o where o.job_id = j.id order by o.attempt desc limit 1)
+        end
+        from job j where j.id = $1), ostinato_internal.refuse_overlooked($1))
 $$;
 
 -- Returns whether a job is in `ready`. A first run is found by its lane, a moved one by the small index for those.

@@ -5,7 +5,8 @@
 -- A parent is made with `partition by range (<id>)` and a default partition `<parent>_default`. Never in the way of
 -- work: a lock is waited for 300 ms at the most, once for each log, while those of other logs are held. So a query that
 -- reads logs in another order waits for less than the second after which PostgreSQL calls it a deadlock. Lock order:
--- the parents by name, then their default partitions.
+-- the parents by name, then their default partitions. Rows are moved only while the parent is closed to everybody, as
+-- those of jobs (close_parent in upkeep.sql): a reader of events that missed some would go on behind them.
 
 -- Returns the weeks of which a log has a partition.
 create function ostinato_internal.log_weeks(parent text) returns setof integer language sql stable
@@ -95,21 +96,16 @@ create function ostinato_internal.add_log_week(parent text, id text, week intege
 returns table (action text, name text, reason text, rows bigint)
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_name  constant text := ostinato_internal.week_name(parent, week);
-    v_from  constant bigint := ostinato_internal.week_id(week);
-    v_to    constant bigint := ostinato_internal.week_id(week + 1);
-    v_moved bigint;
+    v_name   constant text := ostinato_internal.week_name(parent, week);
+    v_closed boolean;
+    v_moved  bigint;
 begin
     perform ostinato_internal.make_partition(parent, v_name);
-    perform ostinato_internal.lock_written(parent, week);
+    v_closed := ostinato_internal.close_parent(parent, id, week);
     execute format('lock table ostinato_data.%I in access exclusive mode', parent || '_default');
     perform set_config('ostinato.upkeep', 'on', true);  -- a log that lets nobody delete lets us move (0029_audit.sql)
-    execute format('with old as (delete from ostinato_data.%I where %I >= %s and %I < %s returning *) insert into '
-                   'ostinato_data.%I select * from old', parent || '_default', id, v_from, id, v_to, v_name);
-    get diagnostics v_moved = row_count;
+    v_moved := ostinato_internal.fill_week(parent, id, week, v_closed);
     perform set_config('ostinato.upkeep', '', true);
-    execute format('alter table ostinato_data.%I attach partition ostinato_data.%I for values from (%s) to (%s)',
-                   parent, v_name, v_from, v_to);
     return query select 'created', v_name, case when v_moved > 0 then 'its rows were moved from the default partition'
         else 'new' end, v_moved;
 exception when lock_not_available or deadlock_detected then

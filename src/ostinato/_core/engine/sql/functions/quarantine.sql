@@ -5,8 +5,8 @@
 -- everything else goes on. doctor, an alert and the figure quarantined_jobs name it; restore_job puts it back once it
 -- is repaired.
 --
--- A row may be missing only for a moment: upkeep moves rows between partitions under a lock, and a statement that
--- waited for it has a snapshot from before (see refuse_moved). So nothing is set aside unless upkeep is kept out
+-- A row may be missing only for a moment, to a statement that waited while rows were moved between partitions (see
+-- refuse_moved). Upkeep closes their parent to prevent that. Still, nothing is set aside unless upkeep is kept out
 -- (stop_upkeep) and a statement that began after that finds the job missing. Lock order: the lock of upkeep, without
 -- waiting; then claims, then ready rows.
 

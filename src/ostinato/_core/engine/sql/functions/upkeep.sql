@@ -4,9 +4,15 @@
 -- A week is a range of ids (see ostinato.new_id): seven days counted from 2026-01-01. The default partitions hold what
 -- no week covers: jobs that outlived their week, and everything for as long as upkeep has not run.
 --
--- Never in the way of work: a lock is waited for 300 ms at the most, so that those behind us wait no longer.
--- The strong locks (the default partition to add a week, everything to drop one) come last and cover only work in
--- bounded numbers; the long look for what a week still holds that is needed goes before, beside running work.
+-- Never in the way of work: a lock is waited for 300 ms at the most, so that those behind us wait no longer; and
+-- 100 ms once a parent is closed, for then everybody waits.
+-- The strong locks (the default partition to add a week, everything to drop one, or to move rows) come last and cover
+-- only work in bounded numbers; the long look for what a week still holds that is needed goes before, beside running
+-- work.
+--
+-- Rows change their partition only while their parent is closed to everybody (access exclusive). A query reads the list
+-- of partitions while it holds the parent, then waits for a partition, and may look with a snapshot from after that:
+-- if only the default partition were locked, it would not look into the new one, and take its rows for missing.
 --
 -- What may go wrong: a lock is not free (skipped, tried again by the next call); the default partition holds too much
 -- to be searched or moved beside running work (skipped; `thorough` does it all the same, for a quiet hour); an old week
@@ -87,7 +93,8 @@ end
 $$;
 
 -- Makes the partitions of a week and moves what the default partitions hold of it. Attaching a table that is ready
--- leaves the parents open to work, which `create table … partition of` would not, unless the week is being written.
+-- leaves the parents open to work, which `create table … partition of` would not: they are closed only if rows of the
+-- week are there, or may be written now.
 create function ostinato_internal.add_week(week integer, thorough boolean)
 returns table (action text, name text, reason text, rows bigint)
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -97,6 +104,7 @@ declare
     v_most       constant integer := 20000;
     v_most_bytes constant bigint := 256 * 1024 * 1024;
     v_there      bigint;
+    v_closed     boolean[];
 begin
     v_there := (select count(*) from (
         select from job_default j where j.id >= ostinato_internal.week_id(week)
@@ -112,34 +120,49 @@ begin
     end if;
     perform ostinato_internal.make_partition(p.name, ostinato_internal.week_name(p.name, week))
         from unnest('{job,outcome,step}'::text[]) p (name);
-    perform ostinato_internal.lock_written(p.name, week) from unnest('{job,outcome,step}'::text[]) p (name);
+    v_closed := array[ostinato_internal.close_parent('job', 'id', week),
+                      ostinato_internal.close_parent('outcome', 'job_id', week),
+                      ostinato_internal.close_parent('step', 'job_id', week)];
     lock table ostinato_data.job_default, ostinato_data.outcome_default, ostinato_data.step_default
         in access exclusive mode;
     return query select 'created', p.week, case when p.moved > 0 then 'its rows were moved from the default partition'
         else 'new' end, p.moved
     from (select ostinato_internal.week_name(t.name, week) as week,
-                 ostinato_internal.fill_week(t.name, t.id, week) as moved
-          from (values ('job', 'id'), ('outcome', 'job_id'), ('step', 'job_id')) t (name, id)) p;
+                 ostinato_internal.fill_week(t.name, t.id, week, t.closed) as moved
+          from (values ('job', 'id', v_closed[1]), ('outcome', 'job_id', v_closed[2]), ('step', 'job_id', v_closed[3]))
+              t (name, id, closed)) p;
 exception when lock_not_available or deadlock_detected then
     return query select 'skipped', v_job, 'the locks were not free within 300 ms; the next call tries again', v_there;
 end
 $$;
 
--- Keeps writers from a parent until we commit if rows of the week may be written now. An insert chooses its partition
--- before it locks it: one that chose the default partition, and waited there for us, would find a partition that takes
--- its row no longer, and fail. A week that is still ahead has no such rows, and its parent stays open.
-create function ostinato_internal.lock_written(parent text, week integer) returns void language plpgsql
+-- Closes a parent to everybody until we commit, if its default partition holds rows of the week, or if such rows may be
+-- written now. Nobody gets as far as to choose among the partitions, then: a reader that chose the default one and
+-- waited there for us would miss the rows (see above), and so would an insert, whose partition takes its row no longer.
+-- A week that is still ahead has no rows, and its parent stays open. Returns whether it is closed.
+create function ostinato_internal.close_parent(parent text, id text, week integer) returns boolean language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_closed boolean := week <= ostinato.week_of(ostinato.now()) + 1;  -- the next one may begin before we commit
 begin
-    if week <= ostinato.week_of(ostinato.now()) + 1 then  -- the next one may begin before we commit
-        execute format('lock table only ostinato_data.%I in share row exclusive mode', parent);
+    if not v_closed then
+        execute format('select exists (select from ostinato_data.%I where %I >= $1 and %I < $2)', parent || '_default',
+                       id, id)
+            into v_closed using ostinato_internal.week_id(week), ostinato_internal.week_id(week + 1);
     end if;
+    if v_closed then
+        execute format('lock table only ostinato_data.%I in access exclusive mode', parent);
+        perform set_config('lock_timeout', '100ms', true);  -- everybody waits for us now
+    end if;
+    return v_closed;
 end
 $$;
 
 -- Moves what the default partition of a parent holds of a week into the table made for it, and attaches that. The
--- caller holds the lock of the default partition. Returns how many rows were moved.
-create function ostinato_internal.fill_week(parent text, id text, week integer) returns bigint language plpgsql
+-- caller holds the lock of the default partition. Refuses to move rows beside readers, if any came since the parent was
+-- left open. Returns how many rows were moved.
+create function ostinato_internal.fill_week(parent text, id text, week integer, closed boolean) returns bigint
+language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_name  constant text := ostinato_internal.week_name(parent, week);
@@ -149,6 +172,9 @@ begin
                    'ostinato_data.%I select * from old', parent || '_default', id, id, v_name)
         using ostinato_internal.week_id(week), ostinato_internal.week_id(week + 1);
     get diagnostics v_moved = row_count;
+    if v_moved > 0 and not closed then
+        raise exception using errcode = 'lock_not_available', message = format('%s is open to readers', parent);
+    end if;
     execute format('alter table ostinato_data.%I attach partition ostinato_data.%I for values from (%s) to (%s)',
                    parent, v_name, ostinato_internal.week_id(week), ostinato_internal.week_id(week + 1));
     return v_moved;
