@@ -4121,6 +4121,10 @@ CREATE FUNCTION ostinato_internal.stop_upkeep() RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_internal.stop_upkeep() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.stored_filter(f ostinato_data.job_filter) RETURNS json
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.stored_filter(f ostinato_data.job_filter) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) RETURNS bytea
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -7930,6 +7934,9 @@ GRANT ALL ON FUNCTION ostinato_internal.stop_bulk(bulk_id bigint, of_tenant text
 REVOKE ALL ON FUNCTION ostinato_internal.stop_upkeep() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.stored_filter(f ostinato_data.job_filter) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.stored_filter(f ostinato_data.job_filter) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.stored_filter(f ostinato_data.job_filter) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.subject_hash(tenant_id text, subject text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato_internal.subject_token(hash bytea) FROM PUBLIC;

@@ -194,6 +194,17 @@ def test_a_bulk_cancel_ends_what_waits_and_asks_what_runs_and_leaves_the_rest(db
     assert db.value("select count(*) from ostinato_data.job_unique") == 0
 
 
+def test_a_bulk_action_takes_no_job_beyond_its_filter_when_that_wants_a_null(db: Session) -> None:
+    """A null in the wanted arguments is a value: without it, all jobs would be meant."""
+    wanted = db.enqueue(args={"customer": None, "n": 1})
+    other = db.enqueue(args={"customer": "ada", "n": 1})
+
+    found = run(db, db.get("start_bulk", verb="cancel", filter={"args": {"customer": None}}))
+
+    assert (found["state"], found["done"]) == ("done", 1)
+    assert [db.state(job) for job in (wanted, other)] == ["cancelled", "ready"]
+
+
 def test_more_than_a_batch_is_done_in_batches(db: Session) -> None:
     db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 1_200)
     bulk = db.get("start_bulk", verb="cancel", filter={"kind": "app.task"})

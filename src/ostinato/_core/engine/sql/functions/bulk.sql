@@ -139,6 +139,13 @@ create function ostinato_internal.public_filter(f ostinato_data.job_filter) retu
         'args', case when ($1).args is not null then '…' end, 'text', case when ($1).text is not null then '…' end))
 $$;
 
+-- Returns a filter as it is stored: without the fields that it does not use. What it wants of arguments stays whole:
+-- without its nulls it would want less, and find jobs that nobody asked for.
+create function ostinato_internal.stored_filter(f ostinato_data.job_filter) returns json language sql immutable as $$
+    select coalesce(json_object_agg(e.key, e.value), '{}') from json_each(row_to_json($1)) e
+    where json_typeof(e.value) <> 'null'
+$$;
+
 -- Writes a bulk action, and adds its job.
 create function ostinato_internal.start_bulk(
     verb text, state text, f ostinato_data.job_filter, canary boolean, reason text
@@ -166,7 +173,7 @@ begin
     insert into bulk (id, created_at, cursor, matching, capped, canary, tenant_id, verb, states, filter, key_id, actor,
                       actor_type, reason)
     values (v_id, ostinato.now(), null, v_found.matching, v_found.capped, coalesce(canary, false), f.tenant_id, verb,
-            v_states, json_strip_nulls(row_to_json(f)),
+            v_states, ostinato_internal.stored_filter(f),
             case when v_user is not null then nullif(current_setting('app.key_id', true), '')::bigint end,
             ostinato_internal.actor(),
             case when v_user is not null then 'user' when v_said is not null then 'operator' else 'login' end,
