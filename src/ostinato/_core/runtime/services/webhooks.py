@@ -234,7 +234,7 @@ async def _deliver(  # noqa: PLR0917 - what it needs
         async with ctx._services.connection() as conn:  # noqa: SLF001  # this is the engine's own
             return await webhook_deliveries.start(conn, wanted)
 
-    sending = await beginning.add(None, (delivery, ctx.job.id), begin)
+    sending = await beginning.add(ctx.job.tenant_id, (delivery, ctx.job.id), begin)
     if sending.verdict != "send":
         return
     met = await sender.send(sending, ctx.vault, await ctx.shared(connections))

@@ -556,15 +556,18 @@ end
 $$;
 
 -- Does as start_webhook_delivery does for deliveries whose jobs begin at the same moment, and returns them in their
--- order. Each has a row of its own, and none is locked for two.
+-- order. Endpoints that rest are locked by ascending id, as everywhere.
 create function ostinato.start_webhook_deliveries(delivery_ids bigint[], job_ids bigint[])
 returns table (
     verdict text, tenant_id text, endpoint_id bigint, endpoint text, url text, headers json, secrets text[],
     event_id text, body text, timeout_seconds double precision, retry json, sent_at timestamptz
 ) language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select s.* from unnest($1, $2) with ordinality w (delivery_id, job_id, n)
-    cross join lateral ostinato.start_webhook_delivery(w.delivery_id, w.job_id) s order by w.n
+    with wanted as materialized (
+        select w.delivery_id, w.job_id, w.n from unnest($1, $2) with ordinality w (delivery_id, job_id, n)
+        left join webhook_delivery d on d.id = w.delivery_id order by d.endpoint_id, w.n
+    )
+    select s.* from wanted w cross join lateral ostinato.start_webhook_delivery(w.delivery_id, w.job_id) s order by w.n
 $$;
 
 -- Returns a message that only says that it is a test, for an endpoint in any state. Nothing is written down.
