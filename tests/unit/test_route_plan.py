@@ -6,7 +6,7 @@ import fastapi.routing
 import httpx
 import pytest
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from ostinato._core.web.routes import Route, Router
 
@@ -138,4 +138,34 @@ async def test_a_dependency_is_called_once_for_all_that_ask_for_it() -> None:
     router.get("/anew", public=True, uncounted=True)(anew)
     app.router.routes[:] = [*app.router.routes, router.routes[-1]]
 
-    assert (await asked(app, "GET", "/anew")).json()["number"] == 1
+    plain = FastAPI()
+    plain.get("/anew")(anew)
+
+    assert (await asked(app, "GET", "/anew")).json() == (await asked(plain, "GET", "/anew")).json()
+
+
+async def test_a_body_that_validators_changed_is_refused_as_it_came() -> None:
+    class Renamed(BaseModel):
+        kind: str
+        size: int
+
+        @model_validator(mode="before")
+        @classmethod
+        def rename(cls, given: dict[str, Any]) -> dict[str, Any]:
+            given["kind"] = given.pop("type")
+            return given
+
+    async def take(body: Renamed) -> Found:
+        return Found(number=body.size, said=body.kind)
+
+    router = Router()
+    router.post("/renamed", public=True, uncounted=True)(take)
+    app, plain = FastAPI(), FastAPI()
+    app.router.routes.extend(router.routes)
+    plain.post("/renamed")(take)
+
+    body = {"json": {"type": "t", "size": "many"}}
+    ours, theirs = await asked(app, "POST", "/renamed", **body), await asked(plain, "POST", "/renamed", **body)
+
+    assert (ours.status_code, ours.json()) == (theirs.status_code, theirs.json())
+    assert ours.status_code == 422

@@ -136,11 +136,11 @@ class _Node:
     async def result(self, read: list[dict[str, Any]], done: dict[_Call, Any]) -> object:
         """Call this dependency, unless another one that asks for it has done so."""
         values = await self.solve(read, done)
-        if not self.shared:
-            return await self.call(**values)
-        if self.call not in done:
-            done[self.call] = await self.call(**values)
-        return done[self.call]
+        if self.shared and self.call in done:
+            return done[self.call]
+        found: object = await self.call(**values)
+        done.setdefault(self.call, found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

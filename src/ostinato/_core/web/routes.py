@@ -94,6 +94,7 @@ class Route(APIRoute):
         if self._plan is not None:
             values = await self._plan.values(request, body)
         if self._plan is None or values is None:
+            request.__dict__.pop("_json", None)  # validators of the plan may have changed what they refused
             await self._by_fastapi(scope, receive, send)
             return
         answer = await self._showing(request, partial(self._plan.respond, values))
