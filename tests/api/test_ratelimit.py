@@ -51,6 +51,17 @@ def test_what_costs_more_than_is_left_is_owed() -> None:
     assert not limit.take("a").allowed
 
 
+def test_one_large_body_owes_a_minute_at_the_most() -> None:
+    clock = Time()
+    limit = RateLimit("default", 60, clock=clock)
+    limit.take("a")
+
+    assert limit.charge("a", 2_000).allowed
+    assert not limit.take("a").allowed
+    clock.now += 61
+    assert limit.take("a").allowed
+
+
 @pytest.mark.parametrize("start", [0.0, 1.0e6 / 3, 1.0e9 / 7])
 @pytest.mark.parametrize("per_minute", [1, 7, 60, 6000, 100_000])
 def test_exactly_so_many_pass_at_once_whatever_the_clock_says(per_minute: int, start: float) -> None:

@@ -82,12 +82,15 @@ class RateLimit:
         return self._grant(missing, allowed=allowed)
 
     def charge(self, who: Hashable, requests: int) -> Grant:
-        """Take what a request costs beyond its own, if the caller owes nothing; what is lacking is owed then."""
+        """Take what a request costs beyond its own, if the caller owes nothing; what is lacking is owed then.
+
+        It costs a minute at the most: where the rate is low, one large body must not keep its caller out for long.
+        """
         now = int(self._clock() * SECOND) * self.per_minute
         missing = max(self._full_at.get(who, now) - now, 0)
         allowed = missing <= self._bucket
         if allowed:
-            missing += requests * self._request
+            missing += min(requests, self.per_minute) * self._request
             self._full_at.keep(who, now + missing)
         return self._grant(missing, allowed=allowed)
 

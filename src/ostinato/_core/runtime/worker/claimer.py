@@ -201,6 +201,8 @@ class Claimer:
             self._due[queue] = now + HOT_SECONDS
         elif queue in self._ready:  # kept back by a limit, or of kinds that others run
             self._due[queue] = now + HELD_BACK_SECONDS
+        elif self._asked_for is not self._kinds:  # those that it left out have to be asked for
+            self._due[queue] = now + CROWDED_SECONDS
         else:
             self._due.pop(queue, None)
 
