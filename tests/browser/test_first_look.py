@@ -34,8 +34,7 @@ def test_the_link_that_up_prints_opens_now(browser: Browser, place: Place, share
         at_terminal(env | {"OSTINATO_API_METRICS_PORT": "0"}, "up", "--only", "api", "--port", "0") as terminal,
         looking(browser, place, locale="en-GB") as looker,
     ):
-        said = terminal.reads_until("ticket=")
-        said += terminal.reads_until("\n")
+        said = terminal.reads_until("ready http://")
         link = re.search(r"http://\S+/console/enter\?ticket=[\w-]+", said)
         assert link is not None, said
         page = looker.page
@@ -141,9 +140,9 @@ def test_nothing_is_replaced_under_a_finger_or_a_reason_that_somebody_types(work
             with page.expect_response(lambda answer: answer.url.endswith("/console/workers")):
                 pass
 
-    workers.evaluate("part => { part.firstElementChild.dataset.old = 'yes' }")
     workers.locator("a.target").first.hover()
     page.mouse.down()
+    workers.evaluate("part => { part.firstElementChild.dataset.old = 'yes' }")
     again()
     expect(workers.locator("> [data-old]")).to_have_count(1)
     page.mouse.move(1, 1)

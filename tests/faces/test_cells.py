@@ -224,6 +224,7 @@ async def test_one_api_serves_each_tenant_from_its_cell_before_during_and_after_
         assert await moving.wait() == 0
         api.apps["one"].state.authenticate._known.clear()  # what it remembers for two seconds
         api.apps["two"].state.authenticate._refused.clear()
+        api.cells.forget("acme")
         assert (await add(acme)).status_code == 202
         assert ask(two["two"], "select count(*) from ostinato_data.job where tenant_id = 'acme'") == [(2,)]
 

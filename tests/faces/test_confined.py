@@ -47,7 +47,7 @@ def facts(pid: int) -> dict[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 def test_everything_runs_without_rights_on_a_file_system_that_cannot_be_written(tmp_path: Path) -> None:
     under = confined(tmp_path)
     outside = subprocess.run(

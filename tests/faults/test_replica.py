@@ -211,7 +211,7 @@ async def test_a_replica_that_is_too_far_behind_away_or_promoted_is_not_read_and
             await conn.execute("create table public.written ()")
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 async def test_a_request_that_meets_a_dead_replica_is_answered_by_the_primary(
     site: Site, logs: list[EventDict], patience: pytest.MonkeyPatch
 ) -> None:

@@ -230,7 +230,7 @@ def test_what_cannot_be_is_said_before_anything_is_copied(own: Server, tmp_path:
     assert not (tmp_path / "second" / "postgres").exists()
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 @needs("linux", here=sys.platform == "linux", reason="only Linux lets a process adopt orphans")
 def test_the_zombie_of_a_killed_server_does_not_keep_its_folder_locked(seed: Path, tmp_path: Path) -> None:
     """As below a supervisor that reaps late: the process id of the lock file is still there."""

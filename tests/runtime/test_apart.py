@@ -137,7 +137,7 @@ async def test_jobs_that_would_only_wait_for_a_connection_are_left_to_others(lab
 
 async def test_each_transaction_that_ends_costs_no_claim(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A claim that leaves out the kinds that wait for a connection steps over all their jobs, to find nothing."""
-    monkeypatch.setattr(claimer, "CROWDED_SECONDS", 3600, raising=False)
+    monkeypatch.setattr(claimer, "CROWDED_SECONDS", 3600)
     ask, empty = claims.claim, []
 
     async def noted(*args: Any, **options: Any) -> list[Job]:  # noqa: ANN401 - as it is called

@@ -231,8 +231,10 @@ async def test_leftovers_of_callers_are_pruned(lab: Lab) -> None:
 async def test_a_listener_ends_with_its_client(lab: Lab) -> None:
     async with Client(lab.engine.database, Settings(secret_key=KEY)) as client:
         job_id = await client.enqueue("lab.later", delay=3600)
-        with pytest.raises(StillRunning):
-            await client.wait(job_id, timeout=0.05)
+        waiting = asyncio.create_task(client.wait(job_id))
+        await until_async(lambda: client.ends._listener)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
         listener = client.ends._listener
     assert listener is not None
     assert not listener._thread.is_alive()

@@ -176,7 +176,7 @@ async def test_the_tenant_is_given_or_flows(lab: Lab) -> None:
 async def test_a_tenants_client_holds_and_attaches_for_its_tenant(lab: Lab) -> None:
     acme = lab.client.for_tenant("acme")
     await lab.engine.admin.execute(OPEN, opened("lab.work"))
-    async with leases.hold(acme, "n", ttl=3) as lease:
+    async with leases.hold(acme, "n", ttl=12) as lease:
         await lab.until(RENEWED)
         async with acme.transaction() as conn:
             await lease.guard(conn)

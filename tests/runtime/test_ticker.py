@@ -17,7 +17,7 @@ from ostinato._core.runtime.worker.loop import FOREVER
 from tests.runtime.lab import Lab, counted, listens
 from tests.waiting import until_async
 
-SOON = timedelta(seconds=1)
+SOON = timedelta(seconds=10)
 
 
 async def soon(lab: Lab) -> datetime:
@@ -240,7 +240,10 @@ async def test_the_verbs_of_python_are_those_of_sql(lab: Lab) -> None:
         assert [bool(f.note) for f in preview] == [False, False, True]
         await schedules.pause(conn, "nine")
         assert (await schedules.show(conn, "nine")).next_at is None
-        assert await schedules.resume(conn, "nine") == written.next_at
+        resumed = await schedules.resume(conn, "nine")
+        assert resumed is not None
+        assert written.next_at is not None
+        assert resumed >= written.next_at
         await overdue(lab)
         fired = await fires.fire(conn)
         assert (fired.fired, fired.queues) == (1, ["default"])

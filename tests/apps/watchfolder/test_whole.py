@@ -40,7 +40,7 @@ def stations(folders: Folders, ocr: int = 2) -> Iterator[dict[str, Any]]:
         yield {"prep_url": prep.url, "ocr_url": reader.url}
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("many", first_only([SOME, MANY]))
 def test_a_thousand_files_at_once(memory_path: Path, many: int, capsys: pytest.CaptureFixture[str]) -> None:
