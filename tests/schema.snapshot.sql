@@ -1685,7 +1685,6 @@ ALTER FUNCTION ostinato.tenant(given text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.trail(correlation_id text, for_tenant text DEFAULT NULL::text, most integer DEFAULT 1000) RETURNS TABLE(at timestamp with time zone, source text, what text, state text, tenant_id text, job_id bigint, attempt integer, ref text, detail json)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
     AS …;
 ALTER FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text) RETURNS text

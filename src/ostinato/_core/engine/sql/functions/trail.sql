@@ -16,7 +16,7 @@ returns table (
     at timestamptz, source text, what text, state text, tenant_id text, job_id bigint, attempt integer, ref text,
     detail json
 ) language plpgsql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_cap    constant integer := 10000;
