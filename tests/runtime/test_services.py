@@ -39,7 +39,7 @@ async def test_a_ticker_alone_fires_what_workers_run(lab: Lab) -> None:
         return "ran"
 
     async with running(alone(lab, "ticker")):
-        at = await clock.now(lab.engine.admin) + timedelta(seconds=10)
+        at = await clock.now(lab.engine.admin) + timedelta(seconds=5)
         async with lab.client.transaction() as conn:
             await schedules.upsert(conn, Schedule("once", work.name, at=at))
         await lab.until("select exists (select from ostinato_data.ready where queue = 'mail')")

@@ -17,7 +17,7 @@ from ostinato._core.runtime.worker.loop import FOREVER
 from tests.runtime.lab import Lab, counted, listens
 from tests.waiting import until_async
 
-SOON = timedelta(seconds=10)
+SOON = timedelta(seconds=5)
 
 
 async def soon(lab: Lab) -> datetime:
