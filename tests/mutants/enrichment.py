@@ -689,8 +689,8 @@ MUTANTS = [
     Mutant(
         rule="`M3C-api-5`",
         breaks="a tenant sees all companies",
-        file=f"{SQL}/tables/0001_enrichment.sql",
-        old="        using (exists (select from enrichment.request r where r.company_siren = company.siren));",
+        file=f"{SQL}/tables/0016_policies.sql",
+        old="        using (exists (select from enrichment.request r where r.company_siren = company.siren offset 0));",
         new="        using (true);",
         tests=("test_machine.py::test_no_table_shows_a_tenant_more_than_its_own",),
         slow=True,
